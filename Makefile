@@ -1,0 +1,61 @@
+# Everything that is built goes to CACHE, outside the checkout.
+CACHE ?= $(or $(SKB_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/slurm-k8s-bridge)
+PYTHON ?= python3
+VENV := $(CACHE)/venv/$(shell cat setup.cfg | sha256sum | cut -c1-12)
+RUN := $(VENV)/bin
+STACK := tests/stack/stack
+export PATH := $(RUN):$(PATH)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Say what each target does
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(VENV)/ready: setup.cfg
+	@tests/make-venv $(PYTHON) $(VENV)
+
+.PHONY: venv
+venv: $(VENV)/ready ## Make the Python environment of the checks and tests
+
+.PHONY: lint
+lint: venv ## ruff, mypy --strict, the layers, shellcheck
+	ruff check .
+	ruff format --check .
+	mypy
+	lint-imports
+	@scripts=$$(git ls-files | xargs awk 'FNR == 1 { if (/^#!.*[\/ ](ba|da)?sh( |$$)/) print FILENAME; nextfile }') && \
+	echo "shellcheck" $$scripts && shellcheck $$scripts
+
+.PHONY: unit
+unit: venv ## Unit tests: the pure core and the borders against fakes
+	pytest -n 3 tests/unit
+
+# Not captured: the stack says how far it is, and some tests print what they measured. The limit is each
+# test's own: before the first one a new machine builds the whole stack, which the contract tests then find.
+.PHONY: integration
+integration: venv ## Tests on the real Slurm and Kubernetes; starts the stack, and stops it if it was not up
+	pytest --verbose --capture=no -o timeout_func_only=true tests/integration tests/contract
+
+.PHONY: test
+test: ## All of it: lint, unit, integration
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory integration
+
+.PHONY: stack
+stack: ## Start a real Slurm and a real Kubernetes in containers; builds what is missing
+	$(STACK) up
+
+.PHONY: stack-down
+stack-down: ## Remove the stack; what was built stays in the cache
+	$(STACK) down
+
+.PHONY: demo
+demo: ## Show one job the whole way, on the stack
+	@$(PYTHON) tests/demo/demo
+
+.PHONY: clean
+clean: ## Remove what tools left in the checkout; the cache stays
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build *.egg-info
+	find . -name __pycache__ -prune -exec rm -rf {} +
