@@ -1,0 +1,167 @@
+"""bridge.toml: frozen, typed, unknown keys refused. Every field says its unit and why its default.
+
+The daemon reads it once at start; `bridged --check-config` reads it and says what is wrong.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bridge import wellknown
+from bridge.errors import ConfigError
+
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Cluster(_Section):
+    """This Slurm cluster."""
+
+    name: str = Field(min_length=1)
+    """ClusterName of slurm.conf; a run is keyed by it."""
+    tag: str = Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,10}[a-z0-9])?$")
+    """Short name of this cluster in workload names; unique among the Slurm clusters of one Kubernetes."""
+    node_name: str = "{nodename}"
+    """Kubernetes Node of a Slurm node: the one site-wide rule, `{nodename}` replaced by Slurm's NodeName."""
+
+    def kubernetes_node(self, slurm_node: str) -> str:
+        """Name of the Kubernetes Node object of a Slurm node."""
+        return self.node_name.replace("{nodename}", slurm_node)
+
+
+class Slurmrest(_Section):
+    """slurmrestd, asked as the owner of each job. Without this section the bridge reports nothing (tier none)."""
+
+    url: str = Field(pattern=r"^https?://")
+    """Base address, without `/slurm/...`."""
+    ca_file: Path | None = None
+    """CA bundle of a private CA; the system's bundle when absent."""
+    timeout: Seconds = 10.0
+    """Seconds for one call, connection included."""
+
+
+class KubernetesAccess(_Section):
+    """The API server, asked as this node."""
+
+    kubeconfig: Path
+    """Kubeconfig with this node's own credential, 0600, owned by the daemon's user. Its tokenFile is re-read."""
+    namespace: str = "slurm-jobs"
+    """Namespace of the workloads."""
+    timeout: Seconds = 10.0
+    """Seconds for one call; watches and logs have their own bounds."""
+
+
+class Pod(_Section):
+    """What a pod can have on one node: allocatable less DaemonSets, or a whole node never schedules."""
+
+    max_cpus: int = Field(gt=0)
+    """CPUs of one pod at most."""
+    max_memory: str = Field(pattern=r"^[1-9][0-9]*(Mi|Gi)$")
+    """Memory of one pod at most, and the memory where Slurm does not track it."""
+    grace_seconds: int = Field(default=30, ge=1, le=3600)
+    """Default and upper bound of terminationGracePeriodSeconds: SIGTERM to SIGKILL, part of every epilog."""
+    shm_size: str = Field(default="1Gi", pattern=r"^[1-9][0-9]*(Mi|Gi)$")
+    """Size of the memory-backed /dev/shm; counts against the pod's memory."""
+    service_account: str = "default"
+    """ServiceAccount of the pods; its token is never mounted."""
+    scheduler_name: str = "default-scheduler"
+    priority_class: str | None = None
+    runtime_class: str | None = None
+    image_pull_secrets: tuple[str, ...] = ()
+    tolerations: tuple[dict[str, str], ...] = ()
+    """Besides the bridge's own taint."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Environment of every training container (NCCL, UCX); the spec's own values win."""
+    extra_resources: tuple[str, ...] = ("ephemeral-storage", "hugepages-*", "rdma/*", "vpc.amazonaws.com/efa")
+    """Patterns of the resources that specs may ask for beside CPU, memory and GPUs; never an accelerator."""
+    metadata_keys: tuple[str, ...] = ("sidecar.istio.io/inject",)
+    """Patterns of the label and annotation keys with a prefix that specs may set; each can wake a controller."""
+    rendezvous_port: int = Field(default=23456, ge=1024, le=65535)
+    """Port of rank 0 for torch's rendezvous (the operator's own default)."""
+
+
+class Gpu(_Section):
+    """The accelerators of a node."""
+
+    resource: str = "nvidia.com/gpu"
+    """Extended resource that the device plugin advertises."""
+    device_files: tuple[str, ...] = ()
+    """Glob patterns of the device files that nobody may hold open when a node is released."""
+
+
+class Volume(_Section):
+    """One volume that specs may use by the name of this section."""
+
+    claim: str | None = None
+    """PersistentVolumeClaim in the namespace."""
+    host_path: str | None = Field(default=None, pattern=r"^/")
+    """Directory of the node. With a claim beside it, a spec's hostPath of this directory becomes the claim."""
+    mount_path: str = Field(pattern=r"^/")
+    """Default place in the container."""
+    read_only: bool = False
+
+    @model_validator(mode="after")
+    def _has_a_source(self) -> Self:
+        if self.claim is None and self.host_path is None:
+            raise ValueError("needs a claim or a host_path")
+        return self
+
+
+class Timing(_Section):
+    """Deadlines and poll periods, in seconds."""
+
+    prolog_deadline: Seconds = 300.0
+    """From the prolog's start to its verdict; 30 s less than Slurm's PrologTimeout at least."""
+    epilog_deadline: Seconds = 3300.0
+    """From the epilog's start to exit 1; 60 s less than Slurm's EpilogTimeout at least."""
+    poll_period: Seconds = 5.0
+    """Between two looks at the job in slurmctld while a prolog waits; with ±20 % jitter, backing off to six times."""
+    member_patience: Seconds = 10.0
+    """A node other than the batch node that has seen no workload for so long lets its prolog go."""
+    image_patience: Seconds = 20.0
+    """An image that the registry says does not exist, or not for us, is believed missing after so long."""
+
+
+class Config(_Section):
+    """The whole file."""
+
+    cluster: Cluster
+    kubernetes: KubernetesAccess
+    pod: Pod
+    gpu: Gpu = Gpu()
+    slurmrest: Slurmrest | None = None
+    volumes: dict[str, Volume] = Field(default_factory=dict)
+    timing: Timing = Timing()
+    journal_dir: Path = Path(wellknown.JOURNAL_DIR)
+    """Directory of the journal, owned by the daemon's user."""
+    on_job_fault: Literal["cancel", "hold"] = "cancel"
+    """What becomes of a job that its owner must mend: cancelled, or held for them."""
+
+
+def load(path: Path) -> Config:
+    """The configuration in this file.
+
+    Raises ConfigError naming the file, the key and what is wrong with it.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); write it, see bridge.toml(5)") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is not TOML: {error}") from error
+    try:
+        return Config.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(f"{path}: " + "; ".join(_fault(item) for item in error.errors())) from error
+
+
+def _fault(item: object) -> str:
+    assert isinstance(item, dict)
+    where = ".".join(str(part) for part in item["loc"])
+    what = "unknown key, remove it" if item["type"] == "extra_forbidden" else item["msg"]
+    return f"{where}: {what}"

@@ -1,0 +1,112 @@
+"""bridged: wires the parts, tells systemd how it is, ends cleanly on SIGTERM."""
+
+import argparse
+import os
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+
+import structlog
+
+from bridge import __version__, clock, logs, sdnotify, wellknown
+from bridge.config import Config, load
+from bridge.engine.cluster_work import ClusterWork
+from bridge.engine.executor import Executor
+from bridge.engine.hooks import HookDoor
+from bridge.engine.inbox import Stop
+from bridge.engine.logs import LogHub
+from bridge.engine.loop import Engine
+from bridge.engine.slurm_work import SlurmWork
+from bridge.engine.users import UserDoor
+from bridge.errors import BridgeError
+from bridge.kube.client import KubernetesClient
+from bridge.slurmrest.client import SlurmRestClient
+from bridge.store.journal import Journal
+from bridge.wire.server import Server, listener
+
+log = structlog.get_logger()
+
+_STALLED = 20.0  # seconds without a turn of the engine after which the watchdog is no longer fed
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry of `bridged`; the exit status."""
+    options = _parser().parse_args(argv)
+    logs.configure(options.log_level)
+    try:
+        config = load(options.config)
+        if options.check_config:
+            print(f"{options.config}: good", file=sys.stdout)
+            return 0
+        return Daemon(config).run()
+    except BridgeError as error:
+        log.critical("cannot_run", error=str(error))
+        print(f"bridged: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bridged", description="Node daemon of slurm-k8s-bridge.")
+    parser.add_argument("--config", type=Path, default=Path(wellknown.CONFIG_FILE), help="default: %(default)s")
+    parser.add_argument(
+        "--check-config", action="store_true", help="read the configuration, say what is wrong, and exit"
+    )
+    parser.add_argument("--log-level", default="info", choices=["debug", "info", "warning", "error"])
+    parser.add_argument("--version", action="version", version=f"bridged {__version__}")
+    return parser
+
+
+class Daemon:
+    """Everything of one node, built from its configuration."""
+
+    def __init__(self, config: Config) -> None:
+        """Raises BridgeError when a part cannot be made."""
+        node = config.cluster.kubernetes_node(socket.gethostname().partition(".")[0])
+        kube = KubernetesClient(config.kubernetes)
+        hub = LogHub(kube)
+        self._journal = Journal(config.journal_dir)
+        self._engine = Engine(config, self._journal, hub)
+        works = ClusterWork(config, kube, hub, clock.boot_id(), node).works()
+        if config.slurmrest is not None:
+            works |= SlurmWork(config, SlurmRestClient(config.slurmrest), self._engine.credential).works()
+        self._executor = Executor(works, self._engine.happened)
+        self._servers = [
+            Server("hook", listener("hook", Path(wellknown.HOOK_SOCKET), 0o600), HookDoor(self._engine), 512),
+            Server(
+                "user",
+                listener("user", Path(wellknown.USER_SOCKET), 0o666),
+                UserDoor(config, self._engine, hub, node),
+                128,
+            ),
+        ]
+        self._stopping = threading.Event()
+
+    def run(self) -> int:
+        """Serve until SIGTERM or SIGINT; the exit status."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._engine.post(Stop()))
+        self._engine.recover(self._executor)
+        for server in self._servers:
+            server.start()
+        threading.Thread(target=self._feed_watchdog, name="watchdog", daemon=True).start()
+        log.info("ready", version=__version__, pid=os.getpid())
+        sdnotify.notify("READY=1")
+        self._engine.run()
+        sdnotify.notify("STOPPING=1")
+        self._stopping.set()
+        for server in self._servers:
+            server.stop()
+        log.info("stopped")
+        return 0
+
+    def _feed_watchdog(self) -> None:
+        period = sdnotify.watchdog_seconds()
+        while period is not None and not self._stopping.wait(period):
+            if clock.now() - self._engine.beat < _STALLED:
+                sdnotify.notify("WATCHDOG=1")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""One tree of errors; each leaf is a thing that somebody handles in their own way.
+
+Library exceptions do not cross a border: `kube` and `slurmrest` raise these, chained with ``from``.
+"""
+
+_REASONS_SHOWN = 20  # of a spec: a person mends no more at once, and an answer has to fit into a frame
+_REASON_LIMIT = 600  # characters of one
+
+
+class BridgeError(Exception):
+    """Base of all; ``str()`` is one sentence for a person."""
+
+
+class ConfigError(BridgeError):
+    """bridge.toml, a kubeconfig or a credential file cannot be used as it is."""
+
+
+class SpecError(BridgeError):
+    """The user's spec file cannot be run; ``reasons`` has every violation with path and cure."""
+
+    def __init__(self, reasons: list[str]) -> None:
+        shown = [reason[:_REASON_LIMIT] for reason in reasons[:_REASONS_SHOWN]]
+        more = len(reasons) - len(shown)
+        super().__init__("; ".join(shown + ([f"and {more} more"] if more else [])))
+        self.reasons = reasons
+
+
+class AllocationError(BridgeError):
+    """The SLURM_* environment or slurmctld's answer lacks something, or contradicts itself."""
+
+
+class RemoteError(BridgeError):
+    """A server (API server or slurmrestd) did not do what was asked.
+
+    ``status`` is the HTTP status or 0, ``reason`` the server's machine-readable word or ''.
+    """
+
+    def __init__(self, message: str, *, status: int = 0, reason: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+
+
+class Unavailable(RemoteError):
+    """No answer, a time-out, 5xx, or 429: unknown, never absent. Worth another try."""
+
+    def __init__(self, message: str, *, status: int = 0, reason: str = "", retry_after: float = 0.0) -> None:
+        super().__init__(message, status=status, reason=reason)
+        self.retry_after = retry_after
+
+
+class Unauthenticated(RemoteError):
+    """The credential was not accepted: expired, revoked, or never valid."""
+
+
+class Forbidden(RemoteError):
+    """Known, and not allowed: RBAC, admission policy, quota, or another user's job."""
+
+
+class Invalid(RemoteError):
+    """The server understood and refuses the object itself (400, 422)."""
+
+
+class NotFound(RemoteError):
+    """The server said clearly that this does not exist."""
+
+
+class Conflict(RemoteError):
+    """409: the name is taken, or a precondition (uid, JSON patch test) does not hold."""
+
+
+class Unsupported(RemoteError):
+    """The server speaks none of the API versions that the bridge was tried with."""

@@ -1,0 +1,104 @@
+"""The containers of the pod: the training first, then those beside it, then those before it."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.config import Config
+from bridge.job.environment import environment
+from bridge.job.findings import Findings, at, shown
+from bridge.job.placement import Placement
+from bridge.job.resources import Share
+from bridge.job.spec import JobSpec, Part
+from bridge.job.volumes import Volumes
+
+Fields = dict[str, Any]
+
+_KEPT = (
+    "args",
+    "command",
+    "env",
+    "envFrom",
+    "image",
+    "imagePullPolicy",
+    "lifecycle",
+    "ports",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "workingDir",
+)
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_IMAGE = re.compile(r"[^\s\x00-\x1f]{1,1024}")
+
+
+@dataclass
+class Containers:
+    """Builds each container from what the spec says of it and what the allocation gives it."""
+
+    placement: Placement
+    config: Config
+    findings: Findings
+    volumes: Volumes
+    shares: dict[str, Share]
+    names: set[str] = field(default_factory=set)
+
+    def main(self, spec: JobSpec) -> list[Fields]:
+        """The training, and the containers that run beside it."""
+        training = self._container(spec.training)
+        training["env"] = environment(spec, self.placement, self.config, self.findings)
+        training["volumeMounts"] = self.volumes.with_shm(training["volumeMounts"])
+        self._tell_probes(spec.training)
+        return [training, *(self._container(part) | self._probes(part) for part in spec.sidecars)]
+
+    def before(self, spec: JobSpec) -> list[Fields]:
+        """The init containers."""
+        return [self._init(part) for part in spec.inits]
+
+    def _init(self, part: Part) -> Fields:
+        container = self._container(part) | self._probes(part)
+        policy = part.fields.get("restartPolicy")
+        if policy == "Always":
+            container["restartPolicy"] = policy
+        elif policy not in (None, "Never"):
+            path = at(part.path, "restartPolicy")
+            self.findings.notice(path, f"{shown(policy)} left out: a failed run ends its Slurm job")
+        return container
+
+    def _container(self, part: Part) -> Fields:
+        self._check(part)
+        fields = part.fields
+        container = {name: fields[name] for name in _KEPT if fields.get(name)}
+        security: Fields = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+        if fields.get("securityContext", {}).get("readOnlyRootFilesystem") is not None:
+            security["readOnlyRootFilesystem"] = fields["securityContext"]["readOnlyRootFilesystem"]
+        return {
+            "name": fields.get("name", ""),
+            **container,
+            "resources": self.shares[part.path].to_manifest(),
+            "securityContext": security,
+            "volumeMounts": self.volumes.mounts(part),
+        }
+
+    def _check(self, part: Part) -> None:
+        name, image = part.fields.get("name", ""), part.fields.get("image", "")
+        self._check_text(at(part.path, "name"), name, _NAME.fullmatch(name), "use lower case letters, digits, `-`")
+        self._check_text(at(part.path, "image"), image, _IMAGE.fullmatch(image), "write the image to run")
+        if name in self.names:
+            self.findings.refuse(at(part.path, "name"), f"{shown(name)} is there twice", "rename one container")
+        self.names.add(name)
+        for n, port in enumerate(part.fields.get("ports", [])):
+            if not 0 < port.get("containerPort", 0) < 65536:
+                path = at(part.path, f"ports[{n}]")
+                self.findings.refuse(path, "has no containerPort from 1 to 65535", "write one")
+
+    def _check_text(self, path: str, text: str, good: object, cure: str) -> None:
+        if not good and path not in self.findings.faulty:
+            self.findings.refuse(path, f"{shown(text)} cannot be used" if text else "is missing", cure)
+
+    def _probes(self, part: Part) -> Fields:
+        return {name: part.fields[name] for name in _PROBES if name in part.fields}
+
+    def _tell_probes(self, part: Part) -> None:
+        for name in self._probes(part):
+            self.findings.notice(at(part.path, name), "left out: the prolog takes a started container for ready")

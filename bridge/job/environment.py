@@ -1,0 +1,77 @@
+"""Environment of the training container: the rendezvous and Slurm's facts, the site's values, the spec's.
+
+Names that the bridge sets are the bridge's whatever the spec says; the spec's own values win over the
+site's. Ours come first in the list, since `$(NAME)` in a value sees only what stands before it.
+"""
+
+import re
+from typing import Any
+
+from bridge import wellknown
+from bridge.config import Config
+from bridge.job.findings import Findings, at, shown
+from bridge.job.ids import pod_name
+from bridge.job.placement import Placement
+from bridge.job.spec import JobSpec
+
+Entry = dict[str, Any]
+
+HOME = "/tmp"
+"""The job's user has no home in most images, and a library that cannot write one fails in odd ways."""
+_NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]{0,255}")
+
+
+def environment(spec: JobSpec, placement: Placement, config: Config, findings: Findings) -> list[Entry]:
+    """The `env` of the training container; each name once."""
+    ours = {entry["name"]: entry for entry in _ours(spec, placement, config)}
+    chosen = {"HOME": _text("HOME", HOME)} | {name: _text(name, value) for name, value in config.pod.env.items()}
+    for entry in spec.training.fields.get("env", []):
+        name = entry.get("name", "")
+        path = at(spec.training.path, f"env[{name}]")
+        if not _NAME.fullmatch(name):
+            findings.refuse(path, f"{shown(name)} is no name of a variable", "use letters, digits and _")
+        elif name in ours:
+            _tell_replaced(path, entry, ours[name], findings)
+        else:
+            chosen.pop(name, None)
+            chosen[name] = entry
+    return [*ours.values(), *(entry for name, entry in chosen.items() if name not in ours)]
+
+
+def _tell_replaced(path: str, theirs: Entry, ours: Entry, findings: Findings) -> None:
+    if theirs != ours:
+        old = shown(theirs["value"]) if "value" in theirs else "its source"
+        new = shown(ours["value"]) if "value" in ours else "what Slurm's allocation says on each node"
+        findings.notice(path, f"{old} replaced by {new}: the bridge sets this variable")
+
+
+def _ours(spec: JobSpec, placement: Placement, config: Config) -> list[Entry]:
+    nodes, rank_zero, port = len(placement.nodes), pod_name(placement.name, 0), config.pod.rendezvous_port
+    rank = f"metadata.annotations['{wellknown.ANNOTATION_NODE_RANK}']"
+    entries = [
+        _field("NODE_NAME", "spec.nodeName"),
+        _field("PET_NODE_RANK", rank),
+        _text("PET_NNODES", nodes),
+        _text("PET_MASTER_ADDR", rank_zero),
+        _text("PET_MASTER_PORT", port),
+        _text("MASTER_ADDR", rank_zero),
+        _text("MASTER_PORT", port),
+    ]
+    if spec.nproc_per_node in (None, "auto", "1"):
+        # torchrun sets both itself for each of its processes; a script without it is one process per node.
+        entries += [_field("RANK", rank), _text("WORLD_SIZE", nodes)]
+    return [
+        *entries,
+        _text("SLURM_JOB_ID", placement.key.job_id),
+        _text("SLURM_JOB_NODELIST", ",".join(placement.slurm_nodes)),
+        _text("SLURM_NNODES", nodes),
+        _text("SLURM_RESTART_COUNT", placement.key.restart),
+    ]
+
+
+def _text(name: str, value: str | int) -> Entry:
+    return {"name": name, "value": str(value)}
+
+
+def _field(name: str, path: str) -> Entry:
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}

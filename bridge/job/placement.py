@@ -1,0 +1,29 @@
+"""What an allocation gives to each pod of a run."""
+
+from dataclasses import dataclass
+
+from bridge.job.ids import RunKey
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The allocation in the renderer's words, checked by whoever builds it: all nodes give the same.
+
+    `name` is the workload's, `nodes` are Kubernetes node names and `slurm_nodes` Slurm's, both in rank
+    order. `cpus_per_node` and `memory_mib` are the smallest node's share, the latter None where Slurm does not
+    track memory. `groups` are the user's supplementary groups.
+    """
+
+    name: str
+    namespace: str
+    tag: str
+    key: RunKey
+    start_time: int
+    nodes: tuple[str, ...]
+    slurm_nodes: tuple[str, ...]
+    cpus_per_node: int
+    memory_mib: int | None
+    gpus_per_node: int
+    uid: int
+    gid: int
+    groups: tuple[int, ...]

@@ -1,0 +1,174 @@
+"""What the bridge reads from a pod and from a workload: a few typed facts out of much JSON."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bridge import wellknown
+
+Object = dict[str, Any]
+
+_TEXT_LIMIT = 1000  # characters kept of a message that a registry or a user's image may have written
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a container ended. ``finished_at`` is the kubelet's RFC 3339 time, whole seconds."""
+
+    exit_code: int
+    reason: str
+    message: str
+    finished_at: str
+
+
+@dataclass(frozen=True)
+class PodFacts:
+    """One pod of a run.
+
+    ``gate`` is the index of the bridge's gate in its scheduling gates, None when it is open;
+    ``waiting`` and ``waiting_message`` the first reason why a container does not start; ``failure``
+    and ``failure_message`` the pod's own status reason (a kubelet's refusal, an eviction);
+    ``unschedulable`` the scheduler's message; ``ended`` how the training container ended.
+    """
+
+    name: str
+    uid: str
+    rank: int
+    node: str
+    phase: str
+    ready: bool
+    running: bool
+    deleting: bool
+    gate: int | None
+    has_affinity: bool
+    waiting: str
+    waiting_message: str
+    image: str
+    failure: str
+    failure_message: str
+    unschedulable: str
+    ended: Ended | None
+
+    @property
+    def started(self) -> bool:
+        """Ready, or already ended by itself: a quick rank is over before the last one is Ready."""
+        return self.ready or (self.ended is not None and self.ended.reason != "StartError")
+
+    @property
+    def over(self) -> bool:
+        """The training container has ended."""
+        return self.ended is not None
+
+
+def pod_facts(pod: Object) -> PodFacts | None:
+    """The facts of a pod, or None when it is no worker of a bridge run."""
+    meta, spec, status = pod.get("metadata") or {}, pod.get("spec") or {}, pod.get("status") or {}
+    rank = str((meta.get("labels") or {}).get(wellknown.OPERATOR_LABEL_INDEX, ""))
+    if not (rank.isascii() and rank.isdigit()):
+        return None
+    container = _training_container(status)
+    state = (container or {}).get("state") or {}
+    waiting = _waiting(status)
+    return PodFacts(
+        name=str(meta.get("name", "")),
+        uid=str(meta.get("uid", "")),
+        rank=int(rank),
+        node=str(spec.get("nodeName") or ""),
+        phase=str(status.get("phase", "")),
+        ready=_condition(status, "Ready").get("status") == "True",
+        running="running" in state,
+        deleting=bool(meta.get("deletionTimestamp")),
+        gate=_gate_index(spec),
+        has_affinity=bool(spec.get("affinity")),
+        waiting=str(waiting.get("reason", "")),
+        waiting_message=_short(waiting.get("message")),
+        image=_image(spec),
+        failure=str(status.get("reason", "")),
+        failure_message=_short(status.get("message")),
+        unschedulable=_unschedulable(status),
+        ended=_ended(state.get("terminated")),
+    )
+
+
+def _training_container(status: Object) -> Object | None:
+    containers = status.get("containerStatuses") or []
+    named = [item for item in containers if item.get("name") == wellknown.CONTAINER]
+    chosen = named or containers[:1]
+    return chosen[0] if chosen else None
+
+
+def _ended(terminated: Object | None) -> Ended | None:
+    if not terminated:
+        return None
+    return Ended(
+        exit_code=int(terminated.get("exitCode", 0)),
+        reason=str(terminated.get("reason", "")),
+        message=_short(terminated.get("message")),
+        finished_at=str(terminated.get("finishedAt") or ""),
+    )
+
+
+def _waiting(status: Object) -> Object:
+    states = (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or [])
+    for item in states:
+        waiting: Object = (item.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+            return waiting
+    return {}
+
+
+def _image(spec: Object) -> str:
+    containers = spec.get("containers") or []
+    named = [item for item in containers if item.get("name") == wellknown.CONTAINER] or containers
+    return str(named[0].get("image", "")) if named else ""
+
+
+def _gate_index(spec: Object) -> int | None:
+    for index, gate in enumerate(spec.get("schedulingGates") or []):
+        if gate.get("name") == wellknown.GATE:
+            return index
+    return None
+
+
+def _condition(status: Object, kind: str) -> Object:
+    for item in status.get("conditions") or []:
+        if item.get("type") == kind:
+            return dict(item)
+    return {}
+
+
+def _unschedulable(status: Object) -> str:
+    scheduled = _condition(status, "PodScheduled")
+    if scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable":
+        return _short(scheduled.get("message")) or "no message"
+    return ""
+
+
+def _short(text: object) -> str:
+    return str(text or "")[:_TEXT_LIMIT]
+
+
+@dataclass(frozen=True)
+class WorkloadFacts:
+    """One workload. ``start`` is the bridge's own annotation, '' on a foreign object."""
+
+    uid: str
+    start: str
+    spec_hash: str
+    deleting: bool
+    failed: bool
+    message: str
+
+
+def workload_facts(workload: Object) -> WorkloadFacts:
+    """The facts of a PyTorchJob."""
+    meta, status = workload.get("metadata") or {}, workload.get("status") or {}
+    annotations = meta.get("annotations") or {}
+    failed = _condition(status, "Failed")
+    return WorkloadFacts(
+        uid=str(meta.get("uid", "")),
+        start=str(annotations.get(wellknown.ANNOTATION_START, "")),
+        spec_hash=str(annotations.get(wellknown.ANNOTATION_SPEC_HASH, "")),
+        deleting=bool(meta.get("deletionTimestamp")),
+        failed=failed.get("status") == "True",
+        message=_short(failed.get("message")),
+    )

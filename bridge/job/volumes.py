@@ -1,0 +1,152 @@
+"""Volumes and mounts: a path of the node becomes memory or a volume of the site, or is refused."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.config import Config, Volume
+from bridge.job import quantity
+from bridge.job.findings import Findings, at, shown
+from bridge.job.short_form import SHM_PATH, SHM_VOLUME, SITE_VOLUME
+from bridge.job.spec import JobSpec, Part
+
+Fields = dict[str, Any]
+
+
+@dataclass
+class Volumes:
+    """The pod's volumes, and what mounts need to know of them.
+
+    `sites` are the volumes that come from the site, by their name in the pod. `memory_mib` is the training's
+    share: memory volumes count against it.
+    """
+
+    config: Config
+    memory_mib: int
+    findings: Findings
+    manifest: list[Fields] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    sites: dict[str, Volume] = field(default_factory=dict)
+
+    def take(self, spec: JobSpec) -> None:
+        """Turns the spec's volumes into the pod's."""
+        for part in spec.volumes:
+            name = part.fields.get("name", "")
+            if name in self.names:
+                self.findings.refuse(at(part.path, "name"), f"{shown(name)} is there twice", "rename one")
+            self.names.add(name)
+            source = self._source(part)
+            if source is not None:
+                self.manifest.append({"name": name, **source})
+
+    def mounts(self, container: Part) -> list[Fields]:
+        """The container's mounts, each with a place, and read-only where the site says so."""
+        mounts: list[Fields] = []
+        places: set[str] = set()
+        for n, mount in enumerate(container.fields.get("volumeMounts", [])):
+            path = at(container.path, f"volumeMounts[{n}]") if container.path else f"volumes[{n}]"
+            made = self._mount(mount, path)
+            place = made.get("mountPath", "")
+            if place in places:
+                self.findings.refuse(path, f"{shown(place)} is taken by another mount", "choose another mountPath")
+            places.add(place)
+            mounts.append(made)
+        return mounts
+
+    def with_shm(self, mounts: list[Fields]) -> list[Fields]:
+        """The training's mounts, with /dev/shm in memory where the spec has none."""
+        if any(mount.get("mountPath", "").rstrip("/") == SHM_PATH for mount in mounts):
+            return mounts
+        self.manifest.append({"name": SHM_VOLUME, "emptyDir": self._memory()})
+        return [*mounts, {"name": SHM_VOLUME, "mountPath": SHM_PATH}]
+
+    def _memory(self) -> Fields:
+        asked = quantity.mebibytes(quantity.parse(self.config.pod.shm_size))
+        return {"medium": "Memory", "sizeLimit": f"{min(asked, self.memory_mib)}Mi"}
+
+    def _source(self, part: Part) -> Fields | None:
+        fields = part.fields
+        if SITE_VOLUME in fields:
+            return self._site_volume(part, fields[SITE_VOLUME])
+        if "hostPath" in fields:
+            return self._host_path(part, fields["hostPath"].get("path", ""))
+        if "persistentVolumeClaim" in fields:
+            return self._claim(part, fields["persistentVolumeClaim"])
+        if "emptyDir" in fields:
+            return self._empty_dir(part, fields["emptyDir"])
+        return {name: value for name, value in fields.items() if name != "name"} or {"emptyDir": {}}
+
+    def _site_volume(self, part: Part, wanted: str) -> Fields | None:
+        volume = self.config.volumes.get(wanted)
+        if volume is None:
+            names = ", ".join(sorted(self.config.volumes)) or "none"
+            self.findings.refuse(part.path, f"the site has no volume {shown(wanted)}", f"use one of: {names}")
+            return None
+        return self._of_site(part, volume)
+
+    def _host_path(self, part: Part, path: str) -> Fields | None:
+        where = at(part.path, "hostPath")
+        if path.rstrip("/") == SHM_PATH:
+            self.findings.notice(where, f"{SHM_PATH} of the node became {self.config.pod.shm_size} of the pod's memory")
+            return {"emptyDir": self._memory()}
+        for name, volume in self.config.volumes.items():
+            if volume.host_path and volume.host_path.rstrip("/") == path.rstrip("/"):
+                if volume.claim:
+                    self.findings.notice(where, f"{path} became the site's volume {name}")
+                return self._of_site(part, volume)
+        self.findings.refuse(where, f"{shown(path)} of the node is not open to pods", self._instead())
+        return None
+
+    def _claim(self, part: Part, claim: Fields) -> Fields | None:
+        wanted = claim.get("claimName", "")
+        for volume in self.config.volumes.values():
+            if volume.claim == wanted:
+                return self._of_site(part, volume, read_only=claim.get("readOnly", False))
+        where = at(part.path, "persistentVolumeClaim.claimName")
+        self.findings.refuse(where, f"{shown(wanted)} is not a claim of the site", self._instead())
+        return None
+
+    def _of_site(self, part: Part, volume: Volume, *, read_only: bool = False) -> Fields:
+        self.sites[part.fields.get("name", "")] = volume
+        if volume.claim is None:
+            return {"hostPath": {"path": volume.host_path, "type": "Directory"}}
+        claim: Fields = {"claimName": volume.claim}
+        return {"persistentVolumeClaim": claim | ({"readOnly": True} if read_only or volume.read_only else {})}
+
+    def _empty_dir(self, part: Part, source: Fields) -> Fields:
+        """An emptyDir as it is, if its memory fits into the pod's."""
+        limit = source.get("sizeLimit")
+        path = part.path if part.fields.get("name") == SHM_VOLUME else at(part.path, "emptyDir.sizeLimit")
+        if limit is None:
+            return {"emptyDir": source}
+        try:
+            size = quantity.mebibytes(quantity.parse(limit))
+        except ValueError as error:
+            self.findings.refuse(path, str(error), "write one such as 2Gi")
+            return {"emptyDir": {}}
+        if source.get("medium") == "Memory" and size > self.memory_mib:
+            self.findings.refuse(
+                path,
+                f"{size}Mi of memory, but the training's share of a node is {self.memory_mib}Mi",
+                f"lower it or submit with --mem={size + size // 4}M",
+            )
+        return {"emptyDir": {**source, "sizeLimit": str(limit)}}
+
+    def _mount(self, mount: Fields, path: str) -> Fields:
+        name = mount.get("name", "")
+        site = self.sites.get(name)
+        if name not in self.names:
+            self.findings.refuse(at(path, "name"), f"the pod has no volume {shown(name)}", "write it under volumes")
+        made = dict(mount)
+        if site:
+            made.setdefault("mountPath", site.mount_path)
+        if site and site.read_only:
+            if mount.get("readOnly") is False:
+                self.findings.notice(path, "mounted read-only, as the site has set")
+            made["readOnly"] = True
+        if not made.get("mountPath", "").startswith("/") and path not in self.findings.faulty:
+            self.findings.refuse(at(path, "mountPath"), "is no absolute path", "write one such as /data")
+        return made
+
+    def _instead(self) -> str:
+        names = ", ".join(sorted(self.config.volumes))
+        return f"use a volume of the site: {names}" if names else "ask the site for a volume; it has none yet"

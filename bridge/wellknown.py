@@ -1,0 +1,46 @@
+"""Every name that somebody outside this package relies on: labels, paths, sockets, exit codes.
+
+The hook imports this file too: plain constants, no imports, Python 3.6 syntax.
+"""
+
+PREFIX = "slurm-k8s-bridge/"
+
+# Labels and annotations of a workload and of its pods.
+LABEL_MANAGED = PREFIX + "managed"  # "true" on everything that the bridge made
+LABEL_TAG = PREFIX + "tag"  # the Slurm cluster's tag (bridge.toml), unique per Kubernetes
+LABEL_JOB = PREFIX + "job"  # Slurm job id, decimal
+LABEL_RUN = PREFIX + "run"  # workload name: one per run
+ANNOTATION_NODES = PREFIX + "nodes"  # Kubernetes node names in rank order, comma separated
+ANNOTATION_NODE_RANK = PREFIX + "node-rank"  # rank of this pod's node; written when its gate is opened
+ANNOTATION_START = PREFIX + "start"  # start of the run, epoch seconds: job ids come back, starts do not
+ANNOTATION_SPEC_HASH = PREFIX + "spec-hash"  # sha256 of the rendered object without this annotation
+
+GATE = PREFIX + "node"  # scheduling gate that only the daemon of the pod's own node opens
+TAINT = PREFIX + "slurm"  # NoSchedule taint of every node that Slurm owns
+
+# The operator's own labels (training-operator v1).
+OPERATOR_LABEL_JOB = "training.kubeflow.org/job-name"
+OPERATOR_LABEL_INDEX = "training.kubeflow.org/replica-index"
+CONTAINER = "pytorch"  # name of the training container; its exit code is the job's
+
+# Files and sockets.
+CONFIG_FILE = "/etc/slurm-k8s-bridge/bridge.toml"
+STATE_DIR = "/var/lib/slurm-k8s-bridge"
+JOURNAL_DIR = "/var/lib/slurm-k8s-bridge/journal"
+MARKER_DIR = "/var/lib/slurm-k8s-bridge/runs"
+HOOK_SOCKET = "/run/slurm-k8s-bridge/hook.sock"
+USER_SOCKET = "/run/slurm-k8s-bridge/user.sock"
+
+# How a job asks for the bridge: a word of --extra or --comment, separated by white space or a comma.
+TOKEN = "k8s="
+# Between the user's own comment and the bridge's sentence.
+COMMENT_MARK = "k8s: "
+COMMENT_JOINT = " | "
+COMMENT_LIMIT = 1024  # bytes; Slurm cuts longer ones at submit (slurm.conf(5))
+
+SPEC_LIMIT = 1024 * 1024  # bytes of a spec file
+
+PROTOCOL = 1  # first frame on every socket carries it
+
+EXIT_INFRASTRUCTURE = 75  # `bridgectl attach`: a fault of the infrastructure (EX_TEMPFAIL)
+EXIT_USAGE = 64  # `bridgectl`: used in the wrong way or place (EX_USAGE)
