@@ -1,0 +1,81 @@
+"""What the engine needs of Kubernetes, in the engine's words. `client.py` is the real one."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from threading import Event
+from typing import Any, Protocol
+
+Object = dict[str, Any]  # one Kubernetes object as JSON
+
+
+class Change(Enum):
+    """What a watch says of an object. SYNCED carries no object: all that exist have been told."""
+
+    SEEN = "seen"
+    GONE = "gone"
+    SYNCED = "synced"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One event of a watch; ``object`` is the last state known (empty for SYNCED)."""
+
+    change: Change
+    object: Object
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Which objects: by name, by labels, or by the node they are bound to; empty fields do not select."""
+
+    name: str = ""
+    labels: Mapping[str, str] | None = None
+    node: str = ""
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """One line of a container's output; ``stamp`` is the kubelet's RFC 3339 nanosecond time stamp."""
+
+    stamp: str
+    data: bytes
+
+
+class Kubernetes(Protocol):
+    """Every call raises the errors of `bridge.errors` (Unavailable, Unauthenticated, Forbidden, Invalid,
+    NotFound, Conflict) and nothing else, and ends within its own deadline."""
+
+    def node(self, name: str) -> Object: ...
+
+    def create_workload(self, namespace: str, manifest: Object) -> Object: ...
+
+    def workload(self, namespace: str, name: str) -> Object: ...
+
+    def list_workloads(self, namespace: str, labels: Mapping[str, str]) -> list[Object]: ...
+
+    def delete_workload(self, namespace: str, name: str, uid: str) -> None:
+        """Foreground, with the uid as precondition; NotFound when it is gone already."""
+
+    def pod(self, namespace: str, name: str) -> Object: ...
+
+    def list_pods(self, namespace: str, selector: Selector) -> list[Object]:
+        """A consistent list: read from etcd's quorum, not from a cache."""
+
+    def patch_pod(self, namespace: str, name: str, patch: list[Object]) -> Object:
+        """A JSON patch (RFC 6902); Conflict/Invalid when one of its tests does not hold."""
+
+    def delete_pod(self, namespace: str, name: str, uid: str) -> None: ...
+
+    def events_of(self, namespace: str, uid: str) -> list[Object]:
+        """Events about the object with this uid, oldest first."""
+
+    def watch_pods(self, namespace: str, selector: Selector, stop: Event) -> Iterator[Observation]: ...
+
+    def watch_workload(self, namespace: str, name: str, stop: Event) -> Iterator[Observation]:
+        """Both watches go on for ever: they reconnect, relist after a 410 and report what vanished in
+        between as GONE. They end when ``stop`` is set, within a second. Trouble is logged, not raised."""
+
+    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogLine]:
+        """Lines from the start of the container, or those later than the stamp ``after``, until the container
+        has ended. Reconnects without loss or repetition; NotFound when the pod is gone."""

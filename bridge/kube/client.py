@@ -1,0 +1,124 @@
+"""The API server as the engine sees it: `bridge.kube.api.Kubernetes` over HTTP."""
+
+from collections.abc import Iterator, Mapping
+from threading import Event
+from urllib.parse import quote
+
+from bridge.config import KubernetesAccess
+from bridge.errors import Conflict, NotFound
+from bridge.kube.answers import slim
+from bridge.kube.api import LogLine, Object, Observation, Selector
+from bridge.kube.logs import LogFollower
+from bridge.kube.transport import Request, Transport
+from bridge.kube.watch import Watch
+
+_JSON_PATCH = "application/json-patch+json"
+
+
+class KubernetesClient:
+    """Safe to use from many threads; not to be carried over a fork.
+
+    Reads and deletes are repeated for a moment when the server does not answer; a create and a patch are not,
+    since their answer would change: after Unavailable look before you try again.
+    """
+
+    def __init__(self, access: KubernetesAccess) -> None:
+        """Raises ConfigError when the kubeconfig cannot be used."""
+        self._transport = Transport(access.kubeconfig, access.timeout)
+
+    def close(self) -> None:
+        """Closes idle connections. Watches and logs end by their own ``stop``."""
+        self._transport.close()
+
+    def node(self, name: str) -> Object:
+        return self._get(f"/api/v1/nodes/{quote(name)}")
+
+    def create_workload(self, namespace: str, manifest: Object) -> Object:
+        # Strict: a field that this CRD does not know would be pruned in silence.
+        request = Request("POST", _workloads(namespace), {"fieldValidation": "Strict"}, manifest)
+        return self._transport.call(request)
+
+    def workload(self, namespace: str, name: str) -> Object:
+        return self._get(_workload(namespace, name))
+
+    def list_workloads(self, namespace: str, labels: Mapping[str, str]) -> list[Object]:
+        return self._list(_workloads(namespace), _query(Selector(labels=labels)))
+
+    def delete_workload(self, namespace: str, name: str, uid: str) -> None:
+        self._delete(_workload(namespace, name), uid, {"propagationPolicy": "Foreground"})
+
+    def pod(self, namespace: str, name: str) -> Object:
+        return self._get(_pod(namespace, name))
+
+    def list_pods(self, namespace: str, selector: Selector) -> list[Object]:
+        return self._list(_pods(namespace), _query(selector))
+
+    def patch_pod(self, namespace: str, name: str, patch: list[Object]) -> Object:
+        request = Request("PATCH", _pod(namespace, name), body=patch, content_type=_JSON_PATCH)
+        return self._transport.call(request)
+
+    def delete_pod(self, namespace: str, name: str, uid: str) -> None:
+        # Not Foreground: a pod has no dependents, and the finalizer would only hold it up.
+        self._delete(_pod(namespace, name), uid, {})
+
+    def events_of(self, namespace: str, uid: str) -> list[Object]:
+        path = f"/api/v1/namespaces/{quote(namespace)}/events"
+        return sorted(self._list(path, {"fieldSelector": f"involvedObject.uid={uid}"}), key=_happened)
+
+    def watch_pods(self, namespace: str, selector: Selector, stop: Event) -> Iterator[Observation]:
+        return iter(Watch(self._transport, _pods(namespace), _query(selector), stop))
+
+    def watch_workload(self, namespace: str, name: str, stop: Event) -> Iterator[Observation]:
+        return iter(Watch(self._transport, _workloads(namespace), _query(Selector(name=name)), stop))
+
+    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogLine]:
+        return iter(LogFollower(self._transport, _pod(namespace, pod), container, after, stop))
+
+    def _get(self, path: str) -> Object:
+        return slim(self._transport.call(Request("GET", path)))
+
+    def _list(self, path: str, query: Mapping[str, str]) -> list[Object]:
+        return [slim(item) for items, _ in self._transport.pages(path, query) for item in items]
+
+    def _delete(self, path: str, uid: str, options: Mapping[str, str]) -> None:
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}, **options}
+        try:
+            self._transport.call(Request("DELETE", path, body=body))
+        except Conflict as error:
+            # The precondition did not hold, or something else did not: only another uid proves ours gone.
+            if self._get(path)["metadata"]["uid"] == uid:
+                raise
+            raise NotFound(f"{path} is another object now", status=404, reason="NotFound") from error
+
+
+def _workloads(namespace: str) -> str:
+    return f"/apis/kubeflow.org/v1/namespaces/{quote(namespace)}/pytorchjobs"
+
+
+def _workload(namespace: str, name: str) -> str:
+    return f"{_workloads(namespace)}/{quote(name)}"
+
+
+def _pods(namespace: str) -> str:
+    return f"/api/v1/namespaces/{quote(namespace)}/pods"
+
+
+def _pod(namespace: str, name: str) -> str:
+    return f"{_pods(namespace)}/{quote(name)}"
+
+
+def _query(selector: Selector) -> dict[str, str]:
+    """No resourceVersion: a list is read from etcd's quorum, not from a cache that may be behind."""
+    fields = [("metadata.name", selector.name), ("spec.nodeName", selector.node)]
+    query = {
+        "fieldSelector": ",".join(f"{field}={value}" for field, value in fields if value),
+        "labelSelector": ",".join(f"{key}={value}" for key, value in (selector.labels or {}).items()),
+    }
+    return {key: value for key, value in query.items() if value}
+
+
+def _happened(event: Object) -> str:
+    """When an event was last seen; events of newer reporters have only an eventTime."""
+    series = event.get("series") or {}
+    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    return next((time for time in times if time), event["metadata"].get("creationTimestamp") or "")

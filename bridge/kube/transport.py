@@ -1,0 +1,157 @@
+"""Requests to the API server: deadlines, retries, a fresh credential, and errors in the bridge's words."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    sleep_using_event,
+    stop_after_attempt,
+    stop_before_delay,
+    wait_random_exponential,
+)
+
+from bridge.errors import Unavailable
+from bridge.kube.answers import decoded, refusal
+from bridge.kube.api import Object
+from bridge.kube.credentials import Credentials
+from bridge.kube.library import TRANSPORT_ERRORS, Response, Session, Timeout
+
+_ATTEMPTS = 3  # of a call that may be repeated
+_FIRST_SHARE = 0.6  # of the deadline for one attempt: a slow list passes, a dead connection leaves time to retry
+_PAGE = 500  # objects of one page of a list, as client-go does
+_CHUNK = 65536
+_REPEATABLE = frozenset({"GET", "DELETE"})  # a patch with tests and a create answer differently when repeated
+
+_Result = TypeVar("_Result")
+
+_jitter = wait_random_exponential(multiplier=0.1, max=1.0)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request; ``body`` is serialised as JSON."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    content_type: str = "application/json"
+
+    @property
+    def target(self) -> str:
+        """Path and query."""
+        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+
+
+class Transport:
+    """The connection to one API server, shared by all threads."""
+
+    def __init__(self, kubeconfig: Path, timeout: float) -> None:
+        """``timeout``: seconds for one call, retries included. Raises ConfigError."""
+        self._timeout = timeout
+        self._credentials = Credentials(kubeconfig)
+        self._closed = Event()
+
+    def close(self) -> None:
+        """Ends waiting retries and closes the idle connections."""
+        self._closed.set()
+        self._credentials.close()
+
+    def call(self, request: Request) -> Object:
+        """The object that the server answers, within the time-out. Raises the errors of `bridge.errors`."""
+        deadline = time.monotonic() + self._timeout
+        attempts = _ATTEMPTS if request.method in _REPEATABLE else 1
+        retrying = Retrying(
+            retry=retry_if_exception_type(Unavailable),
+            stop=stop_after_attempt(attempts) | stop_before_delay(self._timeout),
+            wait=_pause,
+            sleep=sleep_using_event(self._closed),
+            reraise=True,
+        )
+        return retrying(self._attempt, request, deadline, attempts)
+
+    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[tuple[list[Object], str]]:
+        """A list, page by page, each with the list's resource version. All pages show the same moment.
+
+        Without a resourceVersion in the query: read from etcd's quorum, never from a stale cache.
+        """
+        more: dict[str, str] = {}
+        while True:
+            answer = self.call(Request("GET", path, {**query, "limit": str(_PAGE), **more}))
+            items, metadata = answer.get("items"), answer.get("metadata")
+            if not isinstance(items, list) or not isinstance(metadata, dict):
+                # An empty answer proves nothing: only a list without items says that there are none.
+                raise Unavailable(f"The API server's answer for {path} is not a list")
+            yield items, str(metadata.get("resourceVersion", ""))
+            if not metadata.get("continue"):
+                return
+            more = {"continue": metadata["continue"]}
+
+    def open(self, request: Request, idle: float) -> Response:
+        """A long answer, to be read and closed by the caller; ``idle``: seconds between two reads at most."""
+        response = self._send(request, (self._timeout, idle))
+        if response.status != 200:
+            raise refusal(response.status, response.headers, _drained(response, time.monotonic() + self._timeout))
+        return response
+
+    def _attempt(self, request: Request, deadline: float, attempts: int) -> Object:
+        left = max(deadline - time.monotonic(), 0.1)
+        ends = time.monotonic() + (left if attempts == 1 else max(left * _FIRST_SHARE, 0.1))
+        response = self._send(request, max(ends - time.monotonic(), 0.1))
+        body = _drained(response, ends)
+        if 200 <= response.status < 300:
+            return decoded(body)
+        raise refusal(response.status, response.headers, body)
+
+    def _send(self, request: Request, timeout: Timeout) -> Response:
+        session = self._credentials.session()
+        response = _answer(session, request, timeout)
+        if response.status == 401:  # once more with what the files say now; a refused request had no effect
+            response.close()
+            response = _answer(self._credentials.renew(session), request, timeout)
+        return response
+
+
+def _pause(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    return max(_jitter(state), error.retry_after if isinstance(error, Unavailable) else 0.0)
+
+
+def _answer(session: Session, request: Request, timeout: Timeout) -> Response:
+    headers = {"Accept": "application/json"}
+    if request.body is not None:
+        headers["Content-Type"] = request.content_type
+    return translated(
+        lambda: session.send(request.method, request.target, headers, request.body, timeout), session.host
+    )
+
+
+def _drained(response: Response, deadline: float) -> bytes:
+    """The whole body; the connection goes back to the pool. Raises Unavailable, past the deadline too."""
+    body = bytearray()
+    try:
+        while chunk := translated(lambda: response.read1(_CHUNK), "the API server"):
+            body += chunk
+            if time.monotonic() > deadline:
+                raise Unavailable("The API server's answer did not end in time")
+    except Unavailable:
+        response.close()
+        raise
+    return bytes(body)
+
+
+def translated(act: Callable[[], _Result], who: str) -> _Result:
+    """What ``act`` returns; whatever keeps an answer from coming is Unavailable."""
+    try:
+        return act()
+    except TRANSPORT_ERRORS as error:
+        cause = " ".join(str(error).split())
+        raise Unavailable(f"No answer from {who}: {cause}") from error

@@ -1,0 +1,137 @@
+"""Our own list and watch on raw JSON lines.
+
+List, then watch from the list's version. A watch alone would tell the initial state too, but nothing marks
+that state's end before WatchList (beta, off in some releases), and the engine needs to know "that is all".
+The library's Watch hangs without a read time-out, loses the version and retries a 410 with it.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from random import uniform
+from threading import Event
+
+import structlog
+
+from bridge.errors import RemoteError, Unavailable
+from bridge.kube.answers import slim
+from bridge.kube.api import Change, Object, Observation
+from bridge.kube.stream import Pace, chunks, pieces
+from bridge.kube.transport import Request, Transport
+
+_log = structlog.get_logger(__name__)
+
+_LIFE = (120.0, 150.0)  # seconds of one watch: what a silent proxy swallows is noticed by then
+_GRACE = 10.0  # seconds that the read time-out is above that
+_LINE_LIMIT = 8 * 1024 * 1024  # etcd takes objects of 1.5 MiB; JSON may escape and managedFields double them
+_RELIST_AFTER = 3  # failures: the version may be of a future that an etcd restore took back
+_HASTY = 1.0  # seconds; a watch that ends sooner is not asked for again at once
+_GONE = 410
+
+
+class Watch:
+    """One endless watch; iterate it once. Never raises: trouble is logged, and tried again."""
+
+    def __init__(self, transport: Transport, path: str, query: Mapping[str, str], stop: Event) -> None:
+        self._transport = transport
+        self._path = path
+        self._query = query
+        self._stop = stop
+        self._pace = Pace(stop)
+        self._log = _log.bind(path=path, **query)
+        self._version = ""
+        self._known: dict[str, Object] = {}
+
+    def __iter__(self) -> Iterator[Observation]:
+        """Initial objects as SEEN, SYNCED, then changes. After a gap the whole is told again in this way;
+        what vanished meanwhile is GONE, with its metadata only, before its successor and before SYNCED."""
+        while not self._stop.is_set():
+            try:
+                if not self._version:
+                    yield from self._relist()
+                yield from self._follow()
+            except RemoteError as error:
+                if not self._stop.is_set():  # a stop cuts the line that was just being read
+                    self._interrupted(error)
+        self._log.debug("watch_stopped")
+
+    def _interrupted(self, error: RemoteError) -> None:
+        expired = error.status == _GONE
+        level = self._log.debug if expired or self._pace.failures else self._log.warning
+        level("watch_interrupted", cause=str(error), status=error.status)
+        if expired or self._pace.failures >= _RELIST_AFTER:
+            self._version = ""
+        self._pace.pause(error.retry_after if isinstance(error, Unavailable) else 0.0)
+
+    def _relist(self) -> Iterator[Observation]:
+        version, current = "", set()
+        for items, version in self._transport.pages(self._path, self._query):  # noqa: B007
+            for item in map(slim, items):
+                current.add(item["metadata"]["name"])
+                yield from self._seen(item)
+        for name in self._known.keys() - current:
+            yield Observation(Change.GONE, self._known.pop(name))
+        self._version = version
+        self._log.info("watch_started", objects=len(current))
+        yield Observation(Change.SYNCED, {})
+
+    def _follow(self) -> Iterator[Observation]:
+        life = uniform(*_LIFE)
+        query = {
+            **self._query,
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version,
+            "timeoutSeconds": str(int(life)),
+        }
+        request = Request("GET", self._path, query)
+        begun = time.monotonic()
+        with closing(chunks(lambda: self._transport.open(request, life + _GRACE), self._stop)) as source:
+            for line in pieces(source, _LINE_LIMIT):
+                yield from self._read(line)
+                self._recovered()
+        if time.monotonic() - begun < _HASTY and not self._stop.is_set():
+            self._pace.pause()
+
+    def _recovered(self) -> None:
+        if self._pace.failures:
+            self._log.info("watch_resumed")
+            self._pace.succeeded()
+
+    def _read(self, line: bytes) -> Iterator[Observation]:
+        """Raises Unavailable for an ERROR event and for what is no event."""
+        kind, item = _event(line)
+        self._version = item["metadata"]["resourceVersion"]
+        if kind == "DELETED":
+            item = slim(item)
+            if self._known.get(item["metadata"]["name"]) == _identity(item):
+                del self._known[item["metadata"]["name"]]
+            yield Observation(Change.GONE, item)
+        elif kind != "BOOKMARK":
+            yield from self._seen(slim(item))
+
+    def _seen(self, item: Object) -> Iterator[Observation]:
+        """Only what identifies the object is kept: a thousand whole pods would be 50 MB."""
+        name = item["metadata"]["name"]
+        before, now = self._known.get(name), _identity(item)
+        if before is not None and before != now:
+            yield Observation(Change.GONE, before)
+        self._known[name] = now
+        yield Observation(Change.SEEN, item)
+
+
+def _identity(item: Object) -> Object:
+    return {"metadata": {key: item["metadata"].get(key) for key in ("name", "namespace", "uid")}}
+
+
+def _event(line: bytes) -> tuple[str, Object]:
+    try:
+        event = json.loads(line)
+        kind, item = event["type"], event["object"]
+        if kind == "ERROR":
+            raise Unavailable(f"Kubernetes: {item.get('message')}", status=int(item.get("code") or 0))
+        item["metadata"]["resourceVersion"]
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise Unavailable(f"Not a watch event of at most {_LINE_LIMIT} bytes: {line[:80]!r}") from error
+    return kind, item

@@ -1,0 +1,61 @@
+"""What the engine needs of slurmctld, in the engine's words. `client.py` is the real one."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Credential:
+    """Who asks: Slurm user name and JWT. Lives in memory only, and never shows itself."""
+
+    user: str
+    token: str
+
+    def __repr__(self) -> str:
+        return f"Credential(user={self.user!r}, token=…)"
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """One job as slurmctld knows it; the shape of slurmrestd v0.0.42, whichever version answered.
+
+    ``states`` are Slurm's base state and flags ("RUNNING", "COMPLETING", …). ``gpus`` has the GPUs
+    allocated per node in node order, empty where slurmctld does not say. ``memory_mib`` is the memory of the smallest
+    node's share, None where memory is not tracked. ``array_job_id`` and ``array_task_id`` are None
+    outside an array. ``stdout`` is the absolute path of the batch script's output, '' without a script.
+    """
+
+    job_id: int
+    user_id: int
+    user_name: str
+    states: frozenset[str]
+    state_reason: str
+    start_time: int
+    restart_count: int
+    nodes: str
+    batch: bool
+    batch_host: str
+    het_job_id: int | None
+    array_job_id: int | None
+    array_task_id: int | None
+    gpus: tuple[int, ...]
+    memory_mib: int | None
+    comment: str
+    stdout: str
+    requeue: bool
+    time_limit_minutes: int | None
+
+
+class SlurmRest(Protocol):
+    """Every call raises the errors of `bridge.errors` (Unavailable, Unauthenticated, Forbidden, NotFound,
+    Invalid, Unsupported) and nothing else, and ends within its own deadline. HTTP 200 is not success."""
+
+    def job(self, who: Credential, job_id: int) -> JobRecord:
+        """This one job; of an array exactly this element."""
+
+    def set_comment(self, who: Credential, job: JobRecord, comment: str) -> None: ...
+
+    def cancel(self, who: Credential, job: JobRecord) -> None:
+        """Ends this job and no other; a job that has ended already is a success."""
+
+    def hold(self, who: Credential, job: JobRecord) -> None: ...

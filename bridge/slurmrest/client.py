@@ -1,0 +1,140 @@
+"""slurmctld as the engine sees it: `bridge.slurmrest.api.SlurmRest` over slurmrestd.
+
+What was tried on slurmrestd 24.11.5 about arrays, whose elements are jobs with numbers of their own:
+- reading or updating by an element's number meets this element only, even the last one, which bears the
+  array's number; ``123_4`` is refused by updates, and answered with the whole array when read;
+- DELETE of the array's number cancels every element; ``DELETE /jobs/`` with ``123_4`` cancels just that one.
+
+A DELETE of another user's job by somebody who is no operator hangs slurmctld 24.11.5 for good: it is denied, and
+from then on no job is read any more (reproduced after a restart). So `cancel` proves the right by an update first.
+"""
+
+import re
+import ssl
+import time
+from typing import Any
+
+import httpx
+import structlog
+
+from bridge.config import Slurmrest
+from bridge.errors import ConfigError, Invalid, RemoteError, Unauthenticated, Unavailable, Unsupported
+from bridge.slurmrest.adapters import job_record
+from bridge.slurmrest.api import Credential, JobRecord
+from bridge.slurmrest.errors import ALREADY_DONE, Json, UnknownPath, content
+
+_log = structlog.get_logger(__name__)
+
+_VERSIONS = ("v0.0.42", "v0.0.41", "v0.0.40")  # the newest first
+_CONNECT_SHARE = 0.3  # of the time left
+_BODY_LIMIT = 64 * 1024 * 1024  # bytes; an array of 10,000 elements is answered as a whole
+_HEADER_VALUE = re.compile(r"[\x21-\x7e]+")
+
+
+class SlurmRestClient:
+    """Safe to use from many threads. Tries nothing twice: who calls knows what a repetition would mean."""
+
+    def __init__(self, config: Slurmrest, transport: httpx.BaseTransport | None = None) -> None:
+        """``transport`` replaces the network. Raises ConfigError when the CA file cannot be used."""
+        self._url = config.url.rstrip("/")
+        self._timeout = config.timeout
+        self._version: str | None = None
+        # trust_env: a proxy or a .netrc of the environment must not get our tokens.
+        self._http = httpx.Client(verify=_tls(config), trust_env=False, transport=transport)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def job(self, who: Credential, job_id: int) -> JobRecord:
+        answer = self._call(who, "GET", f"job/{job_id}")
+        jobs = answer.get("jobs")
+        if not isinstance(jobs, list):
+            raise Unavailable("slurmrestd's answer has no list of jobs")
+        found = [job for job in jobs if isinstance(job, dict) and job.get("job_id") == job_id]
+        if len(found) != 1:
+            # Not NotFound: slurmctld says clearly when it does not know a job (2017).
+            raise Unavailable(f"slurmrestd's answer about job {job_id} has {len(found)} jobs of this number")
+        return job_record(found[0])
+
+    def set_comment(self, who: Credential, job: JobRecord, comment: str) -> None:
+        self._call(who, "POST", f"job/{job.job_id}", {"comment": comment})
+
+    def cancel(self, who: Credential, job: JobRecord) -> None:
+        if who.user != job.user_name:
+            self.set_comment(who, job, job.comment)  # denied in good order; see above
+        path, body = f"job/{job.job_id}", None
+        if job.job_id == job.array_job_id:
+            if job.array_task_id is None:
+                raise Invalid(f"{job.job_id} is what is left of a whole array, not one job")
+            path, body = "jobs/", {"jobs": [f"{job.array_job_id}_{job.array_task_id}"]}
+        try:
+            self._call(who, "DELETE", path, body)
+        except RemoteError as error:
+            if error.reason != str(ALREADY_DONE):
+                raise
+
+    def hold(self, who: Credential, job: JobRecord) -> None:
+        self._call(who, "POST", f"job/{job.job_id}", {"hold": True})
+
+    def _call(self, who: Credential, method: str, path: str, body: Any = None) -> Json:
+        """The content of the answer, asked for in the version that this slurmrestd speaks."""
+        deadline = time.monotonic() + self._timeout
+        known = self._version
+        candidates = (known, *(v for v in _VERSIONS if v != known)) if known else _VERSIONS
+        for version in candidates:
+            try:
+                answer = self._ask(who, method, f"{self._url}/slurm/{version}/{path}", body, deadline)
+            except UnknownPath:
+                continue
+            except Unavailable:
+                self._version = None  # it may come back as another release
+                raise
+            self._settle(version)
+            return answer
+        self._version = None
+        raise Unsupported(f"slurmrestd at {self._url} serves none of {', '.join(_VERSIONS)}; it needs one of them")
+
+    def _settle(self, version: str) -> None:
+        if version != self._version:
+            self._version = version
+            _log.info("slurmrest_version", url=self._url, version=version)
+
+    def _ask(self, who: Credential, method: str, url: str, body: Any, deadline: float) -> Json:
+        headers = _headers(who)
+        left = max(deadline - time.monotonic(), 0.1)
+        timeout = httpx.Timeout(left * (1 - _CONNECT_SHARE), connect=left * _CONNECT_SHARE)
+        cause = ""
+        try:
+            with self._http.stream(method, url, headers=headers, json=body, timeout=timeout) as response:
+                data = _drained(response, deadline)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            cause = str(error) or type(error).__name__
+        if cause:  # raised out here: httpx's exceptions carry the request, and so the token
+            raise Unavailable(f"No answer from slurmrestd at {self._url}: {cause}")
+        return content(response.status_code, response.headers.get("Content-Type", ""), data)
+
+
+def _tls(config: Slurmrest) -> ssl.SSLContext:
+    """The system's authorities where no CA file is given; httpx would take certifi's."""
+    try:
+        return ssl.create_default_context(cafile=config.ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"{config.ca_file}: cannot be used as slurmrest.ca_file: {error}") from error
+
+
+def _headers(who: Credential) -> dict[str, str]:
+    """Both headers: 22.05 wants them. Not the Content-Type, which slurmrestd wants with a body only."""
+    if not (_HEADER_VALUE.fullmatch(who.user) and _HEADER_VALUE.fullmatch(who.token)):
+        raise Unauthenticated(f"The token of {who.user!r} cannot be one")
+    return {"X-SLURM-USER-NAME": who.user, "X-SLURM-USER-TOKEN": who.token, "Accept": "application/json"}
+
+
+def _drained(response: httpx.Response, deadline: float) -> bytes:
+    body = bytearray()
+    for chunk in response.iter_bytes():
+        body += chunk
+        if len(body) > _BODY_LIMIT:
+            raise httpx.DecodingError(f"more than {_BODY_LIMIT} bytes")
+        if time.monotonic() > deadline:
+            raise httpx.ReadTimeout("the answer did not end in time")
+    return bytes(body)

@@ -1,0 +1,96 @@
+"""The journal: every event of every run, appended and synced before anything is done about it.
+
+One SQLite file, WAL, synchronous=FULL: a commit survives a power cut. Nothing is ever rewritten; the
+events of a released run are removed after a while.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridge.errors import ConfigError
+
+SCHEMA = 1
+FILE = "journal.sqlite"
+
+_CREATE = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS event (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    run TEXT NOT NULL,
+    wall REAL NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS event_run ON event (run, number);
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event: which run, its JSON, and the wall clock when it was written (for people only)."""
+
+    run: str
+    body: bytes
+    wall: float
+
+
+class Journal:
+    """The journal of one node. Used by one thread, the engine's."""
+
+    def __init__(self, directory: Path) -> None:
+        """Open or make the journal; raises ConfigError when the directory cannot be used."""
+        path = directory / FILE
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.executescript(_CREATE)
+        except sqlite3.Error as error:
+            raise ConfigError(
+                f"{path}: the journal cannot be opened ({error}); see that bridged may write there"
+            ) from error
+        self._check_schema(path)
+
+    def append(self, lines: Iterable[Line]) -> None:
+        """Write these lines in one synced transaction. Raises sqlite3.Error: the daemon must stop then."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.executemany(
+                "INSERT INTO event (run, wall, body) VALUES (?, ?, ?)",
+                [(line.run, line.wall, line.body) for line in lines],
+            )
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def lines(self) -> Iterator[Line]:
+        """Every line, in the order of writing."""
+        for run, wall, body in self._db.execute("SELECT run, wall, body FROM event ORDER BY number"):
+            yield Line(run, body, wall)
+
+    def forget(self, run: str) -> None:
+        """Remove the events of a released run."""
+        self._db.execute("DELETE FROM event WHERE run = ?", (run,))
+
+    def note(self, name: str, default: str) -> str:
+        """A single value kept beside the events: the stored one, or the default."""
+        row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return default if row is None else str(row[0])
+
+    def set_note(self, name: str, value: str) -> None:
+        """Keep a single value."""
+        self._db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def _check_schema(self, path: Path) -> None:
+        found = self.note("schema", str(SCHEMA))
+        if found != str(SCHEMA):
+            raise ConfigError(
+                f"{path}: journal of schema {found}, this daemon reads {SCHEMA}; install the newer version"
+            )
+        self.set_note("schema", str(SCHEMA))
