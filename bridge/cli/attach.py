@@ -1,0 +1,100 @@
+"""`bridgectl attach`: the training's output in the Slurm output file, its exit code as the script's."""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+from bridge import wellknown
+from bridge.errors import BridgeError
+from bridge.wire.client import DaemonGone, ask
+
+_PATIENCE = 120.0  # seconds without a daemon after which the job is given up
+_RETRY = 0.5
+_TOKEN_SECONDS = 24 * 3600
+_TOKEN_PATIENCE = 5.0
+
+
+def attach(_options: argparse.Namespace) -> int:
+    """Stream until the run is over; the training's exit code, or 75 for a fault of the infrastructure."""
+    job = os.environ.get("SLURM_JOB_ID", "")
+    if not job.isdigit():
+        print("bridgectl: attach belongs into a batch script: there is no SLURM_JOB_ID here", file=sys.stderr)
+        return wellknown.EXIT_USAGE
+    return _Reader(int(job)).run()
+
+
+class _Reader:
+    """One attach across restarts of the daemon: it remembers how far each rank's output came."""
+
+    def __init__(self, job: int) -> None:
+        self._job = job
+        self._after: dict[int, str] = {}
+        self._greeted = False
+        self._token: str | None = None
+
+    def run(self) -> int:
+        """The exit code."""
+        last_word = time.monotonic()
+        while True:
+            try:
+                question = {"verb": "attach", "job": self._job, "after": self._after, "token": self._token}
+                for frame in ask(question):
+                    last_word = time.monotonic()
+                    code = self._take(frame)
+                    if code is not None:
+                        return code
+            except DaemonGone:
+                if time.monotonic() > last_word + _PATIENCE:
+                    raise
+            # The socket is systemd's: the next connect waits until the next daemon accepts.
+            time.sleep(_RETRY)
+            self._token = _own_token()
+
+    def _take(self, frame: dict[str, Any]) -> int | None:
+        match frame.get("kind"):
+            case "line":
+                self._write(frame)
+            case "attached":
+                self._greet(frame)
+            case "end":
+                return self._end(frame)
+            case "error":
+                raise BridgeError(str(frame["sentence"]))
+        return None
+
+    def _write(self, frame: dict[str, Any]) -> None:
+        sys.stdout.buffer.write(frame["data"].encode("latin-1"))
+        sys.stdout.buffer.flush()
+        self._after[int(frame["rank"])] = frame["stamp"]
+
+    def _greet(self, frame: dict[str, Any]) -> None:
+        if not self._greeted:
+            for notice in frame["notices"]:
+                _say(f"note: {notice}")
+        self._greeted = True
+
+    @staticmethod
+    def _end(frame: dict[str, Any]) -> int:
+        code = int(frame["exit"])
+        if code:
+            _say(frame["reason"])
+        return code
+
+
+def _own_token() -> str | None:
+    """A token of this user's own: the restarted daemon needs one to tell slurmctld how the job ended."""
+    command = ["scontrol", "token", f"lifespan={_TOKEN_SECONDS}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TOKEN_PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    name, _, token = done.stdout.strip().partition("=")
+    return token if name == "SLURM_JWT" and done.returncode == 0 else None
+
+
+def _say(sentence: str) -> None:
+    sys.stdout.flush()
+    print(f"slurm-k8s-bridge: {sentence}", file=sys.stderr, flush=True)

@@ -1,0 +1,111 @@
+"""bridgectl: what a user and a sysadmin ask the bridge of this node."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from bridge import __version__, wellknown
+from bridge.cli.attach import attach
+from bridge.errors import BridgeError
+from bridge.wire.client import ask
+
+_BROKEN_PIPE = 141  # 128 + SIGPIPE: the reader has gone, as a shell would show it
+_INTERRUPTED = 130  # 128 + SIGINT
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry of `bridgectl`; the exit status. One line on stderr per error."""
+    options = _parser().parse_args(argv)
+    command: Callable[[argparse.Namespace], int] = options.command
+    try:
+        return command(options)
+    except BridgeError as error:
+        print(f"bridgectl: {error}", file=sys.stderr)
+        return wellknown.EXIT_INFRASTRUCTURE
+    except BrokenPipeError:
+        # Python would complain again when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bridgectl", description="Containerized training in Slurm jobs.")
+    parser.add_argument("--version", action="version", version=f"bridgectl {__version__}")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    verb = verbs.add_parser("attach", help="in a batch script: show the training's output, exit with its exit code")
+    verb.set_defaults(command=attach)
+    _add(verbs, "status", "this node: runs, reporting tier, connections", _status)
+    _add(verbs, "ps", "your runs on this node (root: all)", _ps)
+    _add(verbs, "show", "one run on this node", _show).add_argument("job", type=int, metavar="JOBID")
+    return parser
+
+
+def _add(verbs: Any, name: str, text: str, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+    verb: argparse.ArgumentParser = verbs.add_parser(name, help=text)
+    verb.add_argument("-o", "--output", choices=["text", "json"], default="text")
+    verb.set_defaults(command=command)
+    return verb
+
+
+def _answer(message: dict[str, Any]) -> dict[str, Any]:
+    for frame in ask(message):
+        if frame.get("kind") == "error":
+            raise BridgeError(str(frame["sentence"]))
+        return frame
+    raise BridgeError("bridged closed the connection without an answer; see its log (journalctl -u slurm-k8s-bridge)")
+
+
+def _status(options: argparse.Namespace) -> int:
+    status = _answer({"verb": "status"})
+    if options.output == "json":
+        return _json(status)
+    print(f"bridged {status['version']} on {status['node']}, Slurm cluster {status['cluster']}")
+    print(f"tier: {status['tier']}" + (f" (slurmrestd at {status['slurmrest']})" if status["slurmrest"] else ""))
+    print(f"namespace: {status['namespace']}; hooks waiting: {status['waiting_hooks']}")
+    for server, contact in status["connections"].items():
+        print(f"{server}: {contact['fault'] or 'answers'} ({contact['seconds_ago']:.0f} s ago)")
+    return _table(status["runs"])
+
+
+def _ps(options: argparse.Namespace) -> int:
+    runs = _answer({"verb": "ps"})["runs"]
+    return _json(runs) if options.output == "json" else _table(runs)
+
+
+def _show(options: argparse.Namespace) -> int:
+    run = _answer({"verb": "show", "job": options.job})["run"]
+    if options.output == "json":
+        return _json(run)
+    for name, value in run.items():
+        if name == "pods":
+            for rank, pod in value.items():
+                print(f"pod of rank {rank}: {_words(pod)}")
+        elif value not in (None, "", [], {}):
+            print(f"{name.replace('_', ' ')}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+    return 0
+
+
+def _words(facts: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {item}" for key, item in facts.items() if item is not None)
+
+
+def _json(value: object) -> int:
+    print(json.dumps(value, indent=2))
+    return 0
+
+
+def _table(runs: list[dict[str, Any]]) -> int:
+    if not runs:
+        print("no runs")
+        return 0
+    print(f"{'JOBID':>8} {'USER':<10} {'PHASE':<9} {'RANK':>4} {'NODES':>5} WORKLOAD / LAST WORD")
+    for run in runs:
+        rank = "?" if run["rank"] is None else run["rank"]
+        head = f"{run['job']:>8} {run['user'] or '?':<10} {run['phase']:<9} {rank:>4} {len(run['nodes']):>5}"
+        print(f"{head} {run['workload']}  {run['sentence']}")
+    return 0

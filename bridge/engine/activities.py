@@ -1,0 +1,186 @@
+"""What a run wants done, as data. `wanted` says which; the executor does them; their results are events.
+
+An activity is its own name: equal means the same piece of work. ``attempt`` makes a retry a new one, and
+tells the executor how long to wait before it. Activities of one lane of one run never overlap: a gate
+that is being opened is opened before its pod is proven gone. ``what`` names the kind in `Run.tries`.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class ProveNode:
+    """Read our own Node and compare its bootID with this kernel's."""
+
+    node: str
+    attempt: int
+    lane: ClassVar[str] = "node"
+    what: ClassVar[str] = "node"
+
+
+@dataclass(frozen=True)
+class LearnJob:
+    """Ask slurmctld about this one job, once."""
+
+    job_id: int
+    attempt: int
+    lane: ClassVar[str] = "slurm"
+    what: ClassVar[str] = "learn"
+
+
+@dataclass(frozen=True)
+class PollJob:
+    """Ask slurmctld about this one job again and again while the prolog waits."""
+
+    job_id: int
+    lane: ClassVar[str] = "poll"
+
+
+@dataclass(frozen=True)
+class CreateWorkload:
+    """Create the workload, or recognise it as ours after a lost answer."""
+
+    manifest: str
+    attempt: int
+    lane: ClassVar[str] = "workload"
+    what: ClassVar[str] = "create"
+
+
+@dataclass(frozen=True)
+class WatchWorkload:
+    """Tell every change of the workload."""
+
+    name: str
+    lane: ClassVar[str] = "watch-workload"
+
+
+@dataclass(frozen=True)
+class WatchPods:
+    """Tell every change of the run's pods; of one pod where ``pod`` names it."""
+
+    name: str
+    pod: str
+    lane: ClassVar[str] = "watch-pods"
+
+
+@dataclass(frozen=True)
+class OpenGate:
+    """Let this node's pod through to the scheduler; ``patch`` is the JSON patch."""
+
+    pod: str
+    uid: str
+    patch: str
+    attempt: int
+    lane: ClassVar[str] = "pod"
+    what: ClassVar[str] = "gate"
+
+
+@dataclass(frozen=True)
+class ReadRefusals:
+    """Read the events of a workload that has no pods: a quota or an admission refusal stands there."""
+
+    uid: str
+    attempt: int
+    lane: ClassVar[str] = "events"
+    what: ClassVar[str] = "events"
+
+
+@dataclass(frozen=True)
+class FollowLog:
+    """Keep the output of one rank from the container's start on."""
+
+    rank: int
+    pod: str
+    uid: str
+    lane: ClassVar[str] = "log"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Put the sentence behind the user's own comment."""
+
+    sentence: str
+    attempt: int
+    lane: ClassVar[str] = "slurm"
+    what: ClassVar[str] = "report"
+
+
+@dataclass(frozen=True)
+class CancelJob:
+    """End the job, or hold it where the site says so."""
+
+    attempt: int
+    lane: ClassVar[str] = "slurm"
+    what: ClassVar[str] = "cancel"
+
+
+@dataclass(frozen=True)
+class DeleteWorkload:
+    """Delete the workload, Foreground, with its uid; without one, whatever bears the name and is of this run."""
+
+    name: str
+    uid: str
+    attempt: int
+    lane: ClassVar[str] = "workload"
+    what: ClassVar[str] = "delete"
+
+
+@dataclass(frozen=True)
+class DeletePod:
+    """Delete this node's own pod, with its uid."""
+
+    pod: str
+    uid: str
+    attempt: int
+    lane: ClassVar[str] = "pod"
+    what: ClassVar[str] = "delete-pod"
+
+
+@dataclass(frozen=True)
+class SweepJob:
+    """All we have is a job id: delete every workload of that job and look for its pods on this node."""
+
+    job_id: int
+    attempt: int
+    lane: ClassVar[str] = "pod"
+    what: ClassVar[str] = "prove"
+
+
+@dataclass(frozen=True)
+class ProveGone:
+    """Read own pod by name and list the run's pods on this node, consistently."""
+
+    name: str
+    pod: str
+    node: str
+    attempt: int
+    lane: ClassVar[str] = "pod"
+    what: ClassVar[str] = "prove"
+
+
+@dataclass(frozen=True)
+class ScanNode:
+    """Have a waiting hook, which is root, look for processes of these pods and holders of the device files."""
+
+    uids: tuple[str, ...]
+    attempt: int
+    lane: ClassVar[str] = "scan"
+    what: ClassVar[str] = "scan"
+
+
+Retried = (
+    ProveNode
+    | LearnJob
+    | CreateWorkload
+    | OpenGate
+    | ReadRefusals
+    | Report
+    | CancelJob
+    | DeleteWorkload
+    | DeletePod
+    | SweepJob
+    | ProveGone
+)
+Endless = PollJob | WatchWorkload | WatchPods | FollowLog
+Activity = Retried | Endless | ScanNode

@@ -1,0 +1,274 @@
+"""The activities that speak to Kubernetes."""
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import structlog
+
+from bridge import clock, wellknown
+from bridge.config import Config
+from bridge.engine import activities as do
+from bridge.engine import events
+from bridge.engine.executor import Task, Work
+from bridge.engine.logs import LogHub
+from bridge.engine.state import Run, Workload
+from bridge.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
+from bridge.job.pods import PodFacts, pod_facts, workload_facts
+from bridge.kube.api import Change, Kubernetes, Object, Selector
+
+log = structlog.get_logger()
+
+# "User X cannot create resource Y": RBAC speaks, the site's fault. Quota and admission word it otherwise.
+_REFUTED_AFTER = 60.0  # seconds that Kubernetes may not know this boot of this machine
+_RBAC = re.compile(r"\bcannot (create|get|list|watch|patch|delete) resource\b")
+
+
+class ClusterWork:
+    """Kubernetes seen from one node. Every method does one activity and returns what came of it."""
+
+    def __init__(self, config: Config, kube: Kubernetes, hub: LogHub, boot_id: str, node: str) -> None:
+        self._config = config
+        self._kube = kube
+        self._hub = hub
+        self._boot_id = boot_id
+        self._node = node
+        self._namespace = config.kubernetes.namespace
+
+    def works(self) -> dict[type[do.Activity], Work]:
+        """Which method does which activity."""
+        return {
+            do.ProveNode: _of(self._prove_node),
+            do.CreateWorkload: _of(self._create),
+            do.WatchWorkload: _of(self._watch_workload),
+            do.WatchPods: _of(self._watch_pods),
+            do.OpenGate: _of(self._open_gate),
+            do.ReadRefusals: _of(self._read_refusals),
+            do.FollowLog: _of(self._follow_log),
+            do.DeleteWorkload: _of(self._delete_workload),
+            do.DeletePod: _of(self._delete_pod),
+            do.ProveGone: _of(self._prove_gone),
+            do.SweepJob: _of(self._sweep),
+        }
+
+    # -- before the pods
+
+    def _prove_node(self, task: Task, activity: do.ProveNode) -> events.Event:
+        try:
+            status = self._kube.node(activity.node).get("status") or {}
+        except NotFound:
+            return _refuted(
+                task.run,
+                f"Kubernetes has no Node {activity.node} for this machine; "
+                "join it to the cluster, or correct cluster.node_name in bridge.toml",
+            )
+        if (status.get("nodeInfo") or {}).get("bootID") != self._boot_id:
+            return _refuted(
+                task.run,
+                f"the Node {activity.node} is another machine than this one (bootID differs); "
+                "correct cluster.node_name in bridge.toml, or restart the kubelet",
+            )
+        gpus = int((status.get("allocatable") or {}).get(self._config.gpu.resource, 0))
+        given = task.run.allocation.gpus_here if task.run.allocation is not None else 0
+        if gpus < given:
+            raise Unavailable(
+                f"Kubernetes shows {gpus} {self._config.gpu.resource} on {activity.node} where Slurm gave {given}; "
+                "look at the device plugin"
+            )
+        return events.NodeProven(clock.now(), gpus)
+
+    def _create(self, task: Task, activity: do.CreateWorkload) -> events.Event:
+        manifest: Object = json.loads(activity.manifest)
+        try:
+            created = self._kube.create_workload(self._namespace, manifest)
+        except Conflict:
+            return self._recognise(task.run, manifest)
+        except (Forbidden, Invalid) as error:
+            if _RBAC.search(str(error)):
+                raise
+            return events.Refused(
+                clock.now(), f"Kubernetes refuses the workload: {error}; correct the spec or ask the site"
+            )
+        if not _is_gated(created):
+            self._kube.delete_workload(self._namespace, _name(manifest), str(created["metadata"]["uid"]))
+            raise Unavailable("the PyTorchJob CRD drops schedulingGates; install training-operator 1.7 or newer")
+        return events.WorkloadCreated(clock.now(), str(created["metadata"]["uid"]))
+
+    def _recognise(self, run: Run, manifest: Object) -> events.Event:
+        """The name is taken: by our own lost answer, or by an older run of a job id that came back."""
+        name = _name(manifest)
+        existing = self._kube.workload(self._namespace, name)
+        facts, wanted = workload_facts(existing), workload_facts(manifest)
+        if facts.start == wanted.start and facts.spec_hash == wanted.spec_hash and not facts.deleting:
+            return events.WorkloadCreated(clock.now(), facts.uid)
+        labels = (existing.get("metadata") or {}).get("labels") or {}
+        if labels.get(wellknown.LABEL_RUN) != run.name:
+            raise Conflict(
+                f"the name {name} is taken by an object that is not the bridge's; delete it or change cluster.tag"
+            )
+        if not facts.deleting:
+            self._kube.delete_workload(self._namespace, name, facts.uid)
+        raise Conflict(f"the workload {name} of an earlier run is still there")
+
+    def _open_gate(self, _task: Task, activity: do.OpenGate) -> events.Event | None:
+        try:
+            self._kube.patch_pod(self._namespace, activity.pod, json.loads(activity.patch))
+        except NotFound:
+            return None
+        except (Conflict, Invalid):
+            facts = pod_facts(self._kube.pod(self._namespace, activity.pod))
+            if facts is None or facts.uid != activity.uid:
+                return None
+            if facts.gate is not None:
+                raise
+        return events.GateOpened(clock.now(), activity.uid)
+
+    def _read_refusals(self, _task: Task, activity: do.ReadRefusals) -> events.Event:
+        for event in self._kube.events_of(self._namespace, activity.uid):
+            message = str(event.get("message") or "")
+            if event.get("reason") == "FailedCreatePod" and ("forbidden" in message or "denied" in message):
+                text = " ".join(message.split())
+                return events.Refused(
+                    clock.now(),
+                    f"Kubernetes refuses the pods: {text}; lower what the spec asks for, or ask the site",
+                )
+        raise Unavailable("the training-operator has not made all pods yet")
+
+    # -- watching
+
+    def _watch_workload(self, task: Task, activity: do.WatchWorkload) -> None:
+        start = _start(task.run)
+        known = task.run.workload in (Workload.LIVE, Workload.DELETING)
+        last: object = None
+        for change in self._kube.watch_workload(self._namespace, activity.name, task.stop):
+            facts = workload_facts(change.object) if change.object else None
+            if change.change is Change.SYNCED and known and last is None:
+                task.post(events.WorkloadGone(clock.now()))
+            if facts is None or (start and facts.start != start):
+                continue
+            if change.change is Change.GONE:
+                task.post(events.WorkloadGone(clock.now()))
+            elif facts != last:
+                task.post(events.WorkloadSeen(clock.now(), facts))
+            last = facts
+
+    def _watch_pods(self, task: Task, activity: do.WatchPods) -> None:
+        selector = Selector(name=activity.pod, labels={wellknown.LABEL_RUN: activity.name})
+        view = _PodView(task)
+        for change in self._kube.watch_pods(self._namespace, selector, task.stop):
+            view.tell(change.change, change.object)
+
+    def _follow_log(self, task: Task, activity: do.FollowLog) -> None:
+        self._hub.follow(task.run.key, activity.rank, self._namespace, activity.pod, task.stop)
+
+    # -- release
+
+    def _delete_workload(self, task: Task, activity: do.DeleteWorkload) -> events.Event:
+        try:
+            uid = activity.uid or self._uid_of(task.run, activity.name)
+            if uid is None:
+                return events.WorkloadGone(clock.now())
+            self._kube.delete_workload(self._namespace, activity.name, uid)
+        except NotFound:
+            return events.WorkloadGone(clock.now())
+        return events.WorkloadDeleted(clock.now(), uid)
+
+    def _uid_of(self, run: Run, name: str) -> str | None:
+        facts = workload_facts(self._kube.workload(self._namespace, name))
+        return facts.uid if not _start(run) or facts.start == _start(run) else None
+
+    def _delete_pod(self, task: Task, activity: do.DeletePod) -> events.Event | None:
+        try:
+            self._kube.delete_pod(self._namespace, activity.pod, activity.uid)
+        except NotFound:
+            return None if task.run.rank is None else events.PodGone(clock.now(), task.run.rank, activity.uid)
+        return None
+
+    def _prove_gone(self, task: Task, activity: do.ProveGone) -> events.Event:
+        pods = self._kube.list_pods(
+            self._namespace, Selector(labels={wellknown.LABEL_RUN: activity.name}, node=activity.node)
+        )
+        with suppress(NotFound):
+            pods.append(self._kube.pod(self._namespace, activity.pod))
+        uids = {str(pod["metadata"]["uid"]) for pod in pods if _is_of(task.run, pod)}
+        if uids:
+            return events.PodsRemain(clock.now(), tuple(sorted(uids)))
+        return events.PodsClear(clock.now())
+
+    def _sweep(self, _task: Task, activity: do.SweepJob) -> events.Event:
+        labels = {wellknown.LABEL_TAG: self._config.cluster.tag, wellknown.LABEL_JOB: str(activity.job_id)}
+        for workload in self._kube.list_workloads(self._namespace, labels):
+            meta = workload["metadata"]
+            if not meta.get("deletionTimestamp"):
+                self._kube.delete_workload(self._namespace, str(meta["name"]), str(meta["uid"]))
+        pods = self._kube.list_pods(self._namespace, Selector(labels=labels, node=self._node))
+        uids = tuple(sorted(str(pod["metadata"]["uid"]) for pod in pods))
+        return events.PodsRemain(clock.now(), uids) if uids else events.PodsClear(clock.now(), uids)
+
+
+class _PodView:
+    """Turns what a pod watch tells into events, each fact once, and misses no pod that vanished unseen."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._start = _start(task.run)
+        self._last: dict[int, PodFacts] = {}
+        self._unseen = {rank: pod.uid for rank, pod in task.run.pods.items() if rank not in task.run.lost}
+
+    def tell(self, change: Change, pod: Object) -> None:
+        """One observation."""
+        if change is Change.SYNCED:
+            self._tell_vanished()
+            return
+        facts = pod_facts(pod)
+        if facts is None or not _is_of(self._task.run, pod):
+            return
+        if self._unseen.get(facts.rank) == facts.uid:
+            del self._unseen[facts.rank]
+        if change is Change.GONE:
+            self._last.pop(facts.rank, None)
+            self._task.post(events.PodGone(clock.now(), facts.rank, facts.uid))
+        elif self._last.get(facts.rank) != facts:
+            self._last[facts.rank] = facts
+            self._task.post(events.PodSeen(clock.now(), facts))
+
+    def _tell_vanished(self) -> None:
+        own = self._task.activity
+        for rank, uid in self._unseen.items():
+            if isinstance(own, do.WatchPods) and own.pod and rank != self._task.run.rank:
+                continue
+            self._task.post(events.PodGone(clock.now(), rank, uid))
+        self._unseen = {}
+
+
+def _refuted(run: Run, sentence: str) -> events.Event:
+    """After a boot the kubelet may be later than slurmd: only what lasts is evidence against the node."""
+    if clock.now() < run.began + _REFUTED_AFTER:
+        raise Unavailable(sentence)
+    return events.NodeRefuted(clock.now(), sentence)
+
+
+def _of(method: Callable[[Task, Any], events.Event | None]) -> Work:
+    return lambda task: method(task, task.activity)
+
+
+def _start(run: Run) -> str:
+    """The start that workload and pods of this run carry; '' when it is not known."""
+    return "" if run.allocation is None else str(run.allocation.start_time)
+
+
+def _is_of(run: Run, pod: Object) -> bool:
+    annotations = (pod.get("metadata") or {}).get("annotations") or {}
+    return _start(run) in ("", str(annotations.get(wellknown.ANNOTATION_START, "")))
+
+
+def _name(manifest: Object) -> str:
+    return str(manifest["metadata"]["name"])
+
+
+def _is_gated(workload: Object) -> bool:
+    replicas = workload["spec"]["pytorchReplicaSpecs"].values()
+    gates = [gate for replica in replicas for gate in replica["template"]["spec"].get("schedulingGates") or []]
+    return any(gate.get("name") == wellknown.GATE for gate in gates)

@@ -1,0 +1,119 @@
+"""The hooks that wait: who asked what, and how each is told. Belongs to the engine's thread."""
+
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from bridge import clock
+from bridge.engine.state import Answer
+from bridge.job.ids import RunKey
+from bridge.wire.frames import Channel, FrameError
+from bridge.wire.messages import HookRequest
+
+log = structlog.get_logger()
+
+_SEND_SECONDS = 5.0  # a hook that does not read for so long is given up
+
+
+@dataclass(eq=False)
+class Hook:
+    """One waiting hook. ``key`` is None until the door has let it in, ``decided`` what the door has to say."""
+
+    channel: Channel
+    request: HookRequest
+    job_id: int
+    key: RunKey | None = None
+    arrived: float = field(default_factory=clock.now)
+    scanning: int | None = None
+    decided: Answer | None = None
+
+    def __post_init__(self) -> None:
+        # The kernel's time-out, for sending alone: Python's own would be that of the thread which reads, too.
+        self.channel.sock.settimeout(None)
+        self.channel.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SEND_SECONDS))
+
+    @property
+    def phase(self) -> str:
+        """ "prolog" or "epilog"."""
+        return self.request.phase
+
+    @property
+    def waits_at_door(self) -> bool:
+        """A prolog that has no run yet."""
+        return self.phase == "prolog" and self.key is None
+
+    def waits_for_release_of(self, key: RunKey) -> bool:
+        """An epilog ends every run of its job."""
+        return self.phase == "epilog" and self.job_id == key.job_id
+
+    def send(self, message: dict[str, Any]) -> bool:
+        """Whether the message went out; a hook that cannot be reached comes back by itself."""
+        try:
+            self.channel.send(message)
+        except (OSError, FrameError) as error:
+            log.info("hook_unreachable", job=self.job_id, phase=self.phase, cause=str(error))
+            return False
+        return True
+
+
+class Desk:
+    """All waiting hooks of this node."""
+
+    def __init__(self) -> None:
+        self._hooks: list[Hook] = []
+        self._scans = 0
+
+    def __iter__(self) -> Iterator[Hook]:
+        return iter(list(self._hooks))
+
+    def __len__(self) -> int:
+        return len(self._hooks)
+
+    def admit(self, hook: Hook) -> None:
+        """A hook waits."""
+        self._hooks.append(hook)
+
+    def leave(self, hook: Hook) -> bool:
+        """A hook's connection ended; whether it was still waiting."""
+        if hook not in self._hooks:
+            return False
+        self._hooks.remove(hook)
+        return True
+
+    def waiting(self, key: RunKey, phase: str) -> bool:
+        """Whether a hook waits for this run's answer."""
+        return any(hook.key == key and hook.phase == phase for hook in self._hooks)
+
+    def answer(self, hook: Hook, answer: Answer, released: tuple[int, ...] = ()) -> bool:
+        """Tell a hook its answer and see it off; whether it could be told."""
+        self._hooks.remove(hook)
+        log.info("hook_answered", job=hook.job_id, phase=hook.phase, exit=answer.exit, message=answer.message)
+        return hook.send(
+            {
+                "kind": "answer",
+                "exit": answer.exit,
+                "message": answer.message,
+                "output": answer.output,
+                "released": list(released),
+            }
+        )
+
+    def ask_for_scan(self, key: RunKey, message: dict[str, Any]) -> int | None:
+        """Have a hook scan the node: the run's own epilog, else any hook that waits. The scan's number, or None."""
+        own = [hook for hook in self._hooks if hook.key == key and hook.phase == "epilog"]
+        for hook in own or self._hooks:
+            if hook.scanning is not None:
+                continue
+            self._scans += 1
+            if hook.send({"kind": "scan", "id": self._scans, **message}):
+                hook.scanning = self._scans
+                return self._scans
+        return None
+
+
+def _timeval(seconds: float) -> bytes:
+    return struct.pack("@ll", int(seconds), int(seconds % 1 * 1_000_000))

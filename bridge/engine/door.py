@@ -1,0 +1,145 @@
+"""Who may come in: which run a hook belongs to, and what must be gone before a prolog may begin.
+
+A run whose epilog ended without proof still may hold this node's GPUs. Until it is proven gone no prolog, of
+whatever job, is let through; the hooks that wait here are root and can do the missing scan. A job id that
+came back with another start is another run: the older one has to be gone first, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bridge.config import Config
+from bridge.engine import events
+from bridge.engine.desk import Desk, Hook
+from bridge.engine.state import Answer, Phase, Run, SpecFile
+from bridge.errors import AllocationError
+from bridge.job.ids import RunKey
+from bridge.slurm.environ import Allocation, from_environ
+from bridge.slurmrest.api import Credential
+
+
+@dataclass(frozen=True)
+class Admission:
+    """What a hook's wish to come in means: events of runs, a run to forget first, or an answer at once."""
+
+    opened: tuple[tuple[RunKey, events.Event], ...] = ()
+    forget: RunKey | None = None
+    answer: Answer | None = None
+
+
+WAIT = Admission()
+
+
+class Door:
+    """The rules for hooks that arrive."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def epilog(self, hook: Hook, runs: Mapping[RunKey, Run], at: float) -> Admission:
+        """Consent ends for every run of this job here; sets ``hook.key``."""
+        of_job = [key for key in runs if key.job_id == hook.job_id]
+        if of_job:
+            hook.key = of_job[-1]
+            return Admission(tuple((key, events.EpilogBegan(at)) for key in of_job))
+        allocation, cluster = _allocation_or_none(hook), self._config.cluster.name
+        hook.key = RunKey(cluster, hook.job_id, 0) if allocation is None else _key(allocation)
+        return Admission(((hook.key, events.EpilogBegan(at, allocation, cluster, hook.job_id)),))
+
+    def prolog(self, hook: Hook, runs: Mapping[RunKey, Run], desk: Desk, at: float) -> Admission:
+        """Whether this prolog may begin; sets ``hook.key`` when it does."""
+        ended = tuple(run.key for run in runs.values() if _slurm_has_ended(run, hook))
+        if ended:
+            return Admission(tuple((key, events.EpilogBegan(at)) for key in ended))
+        blockers = [run for run in runs.values() if _may_hold(run, desk)]
+        try:
+            allocation = from_environ(hook.request.env) if hook.request.bridge else None
+        except AllocationError as error:
+            return self._wait(hook, blockers, at) if blockers else Admission(answer=Answer(0, str(error)))
+        if allocation is None:
+            return self._wait(hook, blockers, at) if blockers else Admission(answer=Answer(0))
+        key = _key(allocation)
+        known = runs.get(key)
+        if known is not None and _is_start_of(known, allocation):
+            return self._let_in(hook, key, allocation)
+        if known is not None and known.phase in (Phase.PROLOG, Phase.RUNNING):
+            return Admission(((key, events.EpilogBegan(at)),))
+        if known is not None and known.phase is Phase.RELEASE and known not in blockers:
+            blockers.append(known)
+        if blockers:
+            return self._wait(hook, blockers, at)
+        return self._let_in(hook, key, allocation, forget=None if known is None else key)
+
+    def _let_in(self, hook: Hook, key: RunKey, allocation: Allocation, forget: RunKey | None = None) -> Admission:
+        hook.key = key
+        return Admission(((key, self._began(hook, allocation, hook.arrived)),), forget)
+
+    def deadline(self, hook: Hook) -> float:
+        """When a prolog hook has waited long enough at the door."""
+        return hook.arrived + self._config.timing.prolog_deadline
+
+    def _wait(self, hook: Hook, blockers: list[Run], at: float) -> Admission:
+        if at < self.deadline(hook):
+            return WAIT
+        names = ", ".join(sorted({run.name for run in blockers}))
+        sentence = (
+            f"an earlier run ({names}) is not proven gone from this node and may hold its GPUs; "
+            f"see bridgectl show {blockers[0].key.job_id}, end what is left, then resume the node"
+        )
+        return Admission(answer=Answer(1, sentence))
+
+    def _began(self, hook: Hook, allocation: Allocation, at: float) -> events.PrologBegan:
+        request = hook.request
+        spec = None
+        if request.spec is not None:
+            spec = SpecFile(request.spec.path, request.spec.data, request.spec.error)
+        reporting = self._config.slurmrest is not None and request.token is not None
+        return events.PrologBegan(at, allocation, request.groups, spec, reporting, request.token_error or "")
+
+
+def credential(hook: Hook) -> Credential | None:
+    """The owner's token that this hook brought, if any."""
+    user = hook.request.env.get("SLURM_JOB_USER", "")
+    if not (hook.request.token and user):
+        return None
+    return Credential(user, hook.request.token)
+
+
+def _may_hold(run: Run, desk: Desk) -> bool:
+    """Whether nobody is at work on this run's release any more, and it never was proven."""
+    return run.phase is Phase.RELEASE and not desk.waiting(run.key, "epilog")
+
+
+def _slurm_has_ended(run: Run, hook: Hook) -> bool:
+    """Whether this prolog shows that the run is over although no epilog told us (on a node that was down Slurm
+    waits for none): an earlier start of the same job, or a run with GPUs, which had all of them, while Slurm gives
+    GPUs of this node to another job."""
+    if run.phase not in (Phase.PROLOG, Phase.RUNNING) or run.allocation is None:
+        return False
+    if run.key.job_id == hook.job_id:
+        return run.key.restart < _restart(hook)
+    return run.allocation.gpus_here > 0 and bool(hook.request.env.get("SLURM_JOB_GPUS"))
+
+
+def _restart(hook: Hook) -> int:
+    text = hook.request.env.get("SLURM_JOB_RESTART_COUNT", "")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _is_start_of(run: Run, allocation: Allocation) -> bool:
+    """Whether this is the run that we know, and not a later one under the same key. Of a run that only a bare
+    epilog told us about no start is known: once it is released, what comes is another one."""
+    if run.allocation is None:
+        return run.phase is not Phase.RELEASED
+    return run.allocation.start_time == allocation.start_time
+
+
+def _key(allocation: Allocation) -> RunKey:
+    return RunKey(allocation.cluster, allocation.job_id, allocation.restart)
+
+
+def _allocation_or_none(hook: Hook) -> Allocation | None:
+    try:
+        return from_environ(hook.request.env)
+    except AllocationError:
+        return None

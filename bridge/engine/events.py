@@ -1,0 +1,282 @@
+"""Everything that can happen to a run, as data: the journal's lines.
+
+Each carries ``at``, seconds of the boot clock, so that `step` needs no clock. The JSON form is versioned
+by `store.journal`; fields are only ever added, with defaults.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from bridge.engine.state import SpecFile
+from bridge.job.pods import PodFacts, WorkloadFacts
+from bridge.slurm.environ import Allocation
+from bridge.slurmrest.api import JobRecord
+
+
+@dataclass(frozen=True)
+class PrologBegan:
+    """A prolog hook asked. ``spec`` is None on every node but the batch node; ``reporting`` says whether
+    slurmrestd can be asked as the owner, ``no_report`` why not."""
+
+    at: float
+    allocation: Allocation
+    groups: tuple[int, ...] = ()
+    spec: SpecFile | None = None
+    reporting: bool = False
+    no_report: str = ""
+    kind: Literal["prolog_began"] = "prolog_began"
+
+
+@dataclass(frozen=True)
+class NodeProven:
+    """This kernel is the node that Kubernetes knows under this name (bootID); it has so many GPUs in all."""
+
+    at: float
+    gpus: int = 0
+    kind: Literal["node_proven"] = "node_proven"
+
+
+@dataclass(frozen=True)
+class NodeRefuted:
+    """This kernel is not that node, or Kubernetes has no such node."""
+
+    at: float
+    sentence: str
+    kind: Literal["node_refuted"] = "node_refuted"
+
+
+@dataclass(frozen=True)
+class JobLearned:
+    """slurmctld told about the job: at first, and at each poll while the prolog waits."""
+
+    at: float
+    record: JobRecord
+    kind: Literal["job_learned"] = "job_learned"
+
+
+@dataclass(frozen=True)
+class JobUnknown:
+    """slurmctld does not know this job (any more)."""
+
+    at: float
+    kind: Literal["job_unknown"] = "job_unknown"
+
+
+@dataclass(frozen=True)
+class NotReporting:
+    """slurmctld cannot be asked as the owner, and trying again would not help: tier none for this run."""
+
+    at: float
+    sentence: str
+    kind: Literal["not_reporting"] = "not_reporting"
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An activity was tried and did not succeed; it is tried again while it is wanted."""
+
+    at: float
+    what: str
+    sentence: str
+    kind: Literal["failed"] = "failed"
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The API server refused the workload for good (admission, quota, schema)."""
+
+    at: float
+    sentence: str
+    kind: Literal["refused"] = "refused"
+
+
+@dataclass(frozen=True)
+class WorkloadCreated:
+    """The workload exists and is ours."""
+
+    at: float
+    uid: str
+    kind: Literal["workload_created"] = "workload_created"
+
+
+@dataclass(frozen=True)
+class WorkloadSeen:
+    """The watch told of the workload."""
+
+    at: float
+    facts: WorkloadFacts
+    kind: Literal["workload_seen"] = "workload_seen"
+
+
+@dataclass(frozen=True)
+class WorkloadGone:
+    """The workload is not there (any more), by a clear word of the API server."""
+
+    at: float
+    kind: Literal["workload_gone"] = "workload_gone"
+
+
+@dataclass(frozen=True)
+class WorkloadDeleted:
+    """The API server accepted the deletion of this workload."""
+
+    at: float
+    uid: str
+    kind: Literal["workload_deleted"] = "workload_deleted"
+
+
+@dataclass(frozen=True)
+class PodSeen:
+    """The watch told of a pod of this run."""
+
+    at: float
+    facts: PodFacts
+    kind: Literal["pod_seen"] = "pod_seen"
+
+
+@dataclass(frozen=True)
+class PodGone:
+    """A pod that was seen is no longer there."""
+
+    at: float
+    rank: int
+    uid: str
+    kind: Literal["pod_gone"] = "pod_gone"
+
+
+@dataclass(frozen=True)
+class GateOpened:
+    """This node's pod was let through to the scheduler."""
+
+    at: float
+    uid: str
+    kind: Literal["gate_opened"] = "gate_opened"
+
+
+@dataclass(frozen=True)
+class Reported:
+    """The job's comment says this sentence; ``given_up`` why it does not."""
+
+    at: float
+    sentence: str
+    given_up: str = ""
+    kind: Literal["reported"] = "reported"
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """slurmctld accepted the end of the job; ``given_up`` why it did not."""
+
+    at: float
+    given_up: str = ""
+    kind: Literal["cancelled"] = "cancelled"
+
+
+@dataclass(frozen=True)
+class Attached:
+    """`bridgectl attach` runs on this node: its daemon follows the whole run."""
+
+    at: float
+    kind: Literal["attached"] = "attached"
+
+
+@dataclass(frozen=True)
+class EpilogBegan:
+    """An epilog hook asked, or a newer run of the same job needs this one gone.
+
+    For a run that the journal does not know, the allocation (or, in a bare epilog, cluster and job id) says
+    which one it was.
+    """
+
+    at: float
+    allocation: Allocation | None = None
+    cluster: str = ""
+    job_id: int = 0
+    kind: Literal["epilog_began"] = "epilog_began"
+
+
+@dataclass(frozen=True)
+class PodsClear:
+    """Own pod 404 by name, and a consistent list without a pod of this run on this node."""
+
+    at: float
+    uids: tuple[str, ...] = ()
+    kind: Literal["pods_clear"] = "pods_clear"
+
+
+@dataclass(frozen=True)
+class PodsRemain:
+    """The consistent list still shows pods of this run on this node."""
+
+    at: float
+    uids: tuple[str, ...]
+    kind: Literal["pods_remain"] = "pods_remain"
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """The hook's scan of the node: what of this run is alive, or why it could not look."""
+
+    at: float
+    leftovers: tuple[str, ...]
+    error: str = ""
+    kind: Literal["scanned"] = "scanned"
+
+
+@dataclass(frozen=True)
+class HookLeft:
+    """A waiting hook is gone without its answer and has not come back in time."""
+
+    at: float
+    kind: Literal["hook_left"] = "hook_left"
+
+
+@dataclass(frozen=True)
+class Ticked:
+    """Time passed; journalled only where it changed something."""
+
+    at: float
+    kind: Literal["ticked"] = "ticked"
+
+
+Event = Annotated[
+    PrologBegan
+    | NodeProven
+    | NodeRefuted
+    | JobLearned
+    | JobUnknown
+    | NotReporting
+    | Failed
+    | Refused
+    | WorkloadCreated
+    | WorkloadSeen
+    | WorkloadGone
+    | WorkloadDeleted
+    | PodSeen
+    | PodGone
+    | GateOpened
+    | Reported
+    | Cancelled
+    | Attached
+    | EpilogBegan
+    | PodsClear
+    | PodsRemain
+    | Scanned
+    | HookLeft
+    | Ticked,
+    Field(discriminator="kind"),
+]
+
+_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def to_json(event: Event) -> bytes:
+    """One journal line."""
+    return _ADAPTER.dump_json(event, exclude_defaults=False)
+
+
+def from_json(data: bytes) -> Event:
+    """The event of a journal line; raises pydantic.ValidationError."""
+    return _ADAPTER.validate_json(data)

@@ -1,0 +1,122 @@
+"""Doing what runs want: each activity in a thread of its own, its result an event on the engine's queue."""
+
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from bridge import clock
+from bridge.engine import activities as do
+from bridge.engine import events
+from bridge.engine.activities import Activity
+from bridge.engine.health import Health
+from bridge.engine.state import Run
+from bridge.errors import BridgeError
+from bridge.job.ids import RunKey
+
+log = structlog.get_logger()
+
+_FIRST_DELAY = 0.1  # seconds before the second attempt; doubled for each further one
+_LONGEST_DELAY = 5.0
+
+Post = Callable[[RunKey, events.Event], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One activity under way: the run as it was when the work began, and the signal to stop."""
+
+    run: Run
+    activity: Activity
+    post: Callable[[events.Event], None]
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+Work = Callable[[Task], events.Event | None]
+
+
+class Executor:
+    """Starts and stops activities. `start`, `stop` and `stop_all` belong to the engine's thread."""
+
+    def __init__(self, works: dict[type[Activity], Work], post: Post) -> None:
+        self._works = works
+        self._post = post
+        self.health = Health()
+        self._tasks: dict[tuple[RunKey, Activity], Task] = {}
+        self._lanes: dict[tuple[RunKey, str], threading.Lock] = {}
+
+    def start(self, run: Run, activity: Activity) -> None:
+        """Begin this activity for this run."""
+        key = run.key
+        task = Task(run, activity, lambda event: self._post(key, event))
+        self._tasks[key, activity] = task
+        lane = self._lanes.setdefault((key, activity.lane), threading.Lock())
+        name = f"{run.name}:{type(activity).__name__}"
+        threading.Thread(target=self._perform, args=(task, lane), name=name, daemon=True).start()
+
+    def stop(self, key: RunKey, activity: Activity) -> None:
+        """The run no longer wants this: a wait ends at once, a request under way is let finish."""
+        task = self._tasks.pop((key, activity), None)
+        if task is not None:
+            task.stop.set()
+
+    def forget(self, key: RunKey) -> None:
+        """A run is released: nothing of it is under way any more."""
+        for lane in [lane for lane in self._lanes if lane[0] == key]:
+            del self._lanes[lane]
+
+    def stop_all(self) -> None:
+        """The daemon ends; the journal knows what was wanted."""
+        for task in self._tasks.values():
+            task.stop.set()
+        self._tasks.clear()
+
+    def _perform(self, task: Task, lane: threading.Lock) -> None:
+        activity = task.activity
+        if isinstance(activity, do.Endless):
+            self._keep_up(task)
+        elif not task.stop.wait(_delay(activity.attempt if isinstance(activity, do.Retried) else 0)):
+            with lane:
+                if not task.stop.is_set():
+                    self._run(task)
+
+    def _keep_up(self, task: Task) -> None:
+        """A watch or a log until it has said all: no other event would begin it anew after a fault."""
+        faults = 0
+        while not task.stop.wait(_delay(faults)) and not self._run(task):
+            faults += 1
+
+    def _run(self, task: Task) -> bool:
+        """One try; whether it came to its end."""
+        event = self._tried(task)
+        failed = isinstance(event, events.Failed)
+        self.health.note(task.activity, event, clock.now())
+        if event is not None and not (failed and isinstance(task.activity, do.Endless)):
+            task.post(event)
+        return not failed
+
+    def _tried(self, task: Task) -> events.Event | None:
+        activity = task.activity
+        with structlog.contextvars.bound_contextvars(run=str(task.run.key), job=task.run.key.job_id):
+            try:
+                return self._works[type(activity)](task)
+            except BridgeError as error:
+                log.warning("activity_failed", activity=type(activity).__name__, error=str(error))
+                return _failed(activity, str(error))
+            except Exception:
+                # A bug in one activity must not lose the run: it is told and tried again.
+                log.exception("activity_bug", activity=type(activity).__name__)
+                return _failed(activity, f"a fault of the bridge itself in {type(activity).__name__}, see its log")
+
+
+def _failed(activity: Activity, sentence: str) -> events.Failed:
+    return events.Failed(clock.now(), activity.what if isinstance(activity, do.Retried) else "", sentence)
+
+
+def _delay(faults: int) -> float:
+    if faults == 0:
+        return 0.0
+    # Jitter, so that many nodes whose first try failed together do not come back together.
+    return min(_FIRST_DELAY * 2.0 ** min(faults - 1, 10), _LONGEST_DELAY) * random.uniform(0.8, 1.2)

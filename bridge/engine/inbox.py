@@ -1,0 +1,55 @@
+"""What the engine's queue carries: an event of a run, or something that a hook or a user did."""
+
+from dataclasses import dataclass
+
+from bridge.engine import events
+from bridge.engine.desk import Hook
+from bridge.job.ids import RunKey
+from bridge.slurmrest.api import Credential
+from bridge.wire.messages import ScanReply
+
+
+@dataclass(frozen=True)
+class Happened:
+    """An event of a run."""
+
+    key: RunKey
+    event: events.Event
+
+
+@dataclass(frozen=True)
+class HookArrived:
+    """A hook's first frame is read."""
+
+    hook: Hook
+
+
+@dataclass(frozen=True)
+class HookScanned:
+    """A hook tells what its scan found."""
+
+    hook: Hook
+    reply: ScanReply
+
+
+@dataclass(frozen=True)
+class HookClosed:
+    """A hook's connection ended."""
+
+    hook: Hook
+
+
+@dataclass(frozen=True)
+class TokenBrought:
+    """The owner of a run brought a token of theirs."""
+
+    key: RunKey
+    credential: Credential
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The daemon ends."""
+
+
+Message = Happened | HookArrived | HookScanned | HookClosed | TokenBrought | Stop

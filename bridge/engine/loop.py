@@ -1,0 +1,341 @@
+"""The engine: one thread that owns every run. It takes what happened from a queue, lets `step` decide, journals,
+and only then acts: starts and stops activities, answers hooks, shows the runs to readers."""
+
+import queue
+import threading
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import structlog
+
+from bridge import clock
+from bridge.config import Config
+from bridge.engine import activities as do
+from bridge.engine import events
+from bridge.engine.activities import Activity
+from bridge.engine.desk import Desk, Hook
+from bridge.engine.door import Admission, Door, credential
+from bridge.engine.executor import Executor
+from bridge.engine.health import Contact
+from bridge.engine.inbox import Happened, HookArrived, HookClosed, HookScanned, Message, Stop, TokenBrought
+from bridge.engine.logs import LogHub
+from bridge.engine.machine import next_run
+from bridge.engine.recover import key_text, replayed
+from bridge.engine.release import epilog_answer
+from bridge.engine.scans import Scans
+from bridge.engine.state import Answer, Phase, Run
+from bridge.engine.wanted import next_wake, wanted
+from bridge.job.ids import RunKey
+from bridge.slurmrest.api import Credential
+from bridge.store.journal import Journal, Line
+from bridge.wire.messages import ScanReply
+
+log = structlog.get_logger()
+
+_HOOK_PATIENCE = 10.0  # seconds in which a prolog hook whose connection broke may come back
+_KEPT_RELEASED = 200  # released runs kept for `bridgectl show`
+
+
+class Engine:
+    """All runs of one node."""
+
+    def __init__(self, config: Config, journal: Journal, hub: LogHub) -> None:
+        self._config = config
+        self._journal = journal
+        self._hub = hub
+        self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._runs: dict[RunKey, Run] = {}
+        self._active: dict[RunKey, frozenset[Activity]] = {}
+        self._desk = Desk()
+        self._door = Door(config)
+        self._credentials: dict[RunKey, Credential] = {}
+        self._left: dict[RunKey, float] = {}
+        self._scans = Scans(config.gpu, self._desk)
+        self._marked: set[int] = set()
+        self._executor: Executor | None = None
+        self._touched: set[RunKey] = set()
+        self._lines: list[Line] = []
+        self.beat = clock.now()
+        self.changed = threading.Condition()
+        self.runs: Mapping[RunKey, Run] = MappingProxyType({})
+
+    # -- called from other threads
+
+    def post(self, message: Message) -> None:
+        """Put something that happened on the engine's queue."""
+        self._inbox.put(message)
+
+    def happened(self, key: RunKey, event: events.Event) -> None:
+        """An event of a run; what the executor calls."""
+        self.post(Happened(key, event))
+
+    def credential(self, key: RunKey) -> Credential | None:
+        """The owner's token of a run, while a hook has brought one to this process."""
+        return self._credentials.get(key)
+
+    def contacts(self) -> Mapping[str, Contact]:
+        """How the servers that this node speaks to answered last."""
+        return {} if self._executor is None else self._executor.health.contacts()
+
+    @property
+    def waiting_hooks(self) -> int:
+        """How many hooks wait for an answer."""
+        return len(self._desk)
+
+    # -- the engine's thread
+
+    def recover(self, executor: Executor) -> None:
+        """Replay the journal and take up what it left undone."""
+        self._executor = executor
+        self._runs = replayed(self._config, self._journal)
+        self._touched = set(self._runs)
+        self._left = {key: clock.now() for key, run in self._runs.items() if run.phase is Phase.PROLOG}
+        self._marked = {key.job_id for key, run in self._runs.items() if _was_given_up(run)}
+        self._end_what_a_boot_ended()
+        self._act()
+        log.info("recovered", runs=len(self._runs))
+
+    def _end_what_a_boot_ended(self) -> None:
+        """No job outlives its node's boot, and times of the boot clock mean nothing after it."""
+        boot = clock.boot_id()
+        if self._journal.note("boot", boot) != boot:
+            for key, run in list(self._runs.items()):
+                if run.phase is not Phase.RELEASED:
+                    self._apply(key, events.EpilogBegan(clock.now()))
+            self._commit()
+        self._journal.set_note("boot", boot)
+
+    def run(self) -> None:
+        """Serve until `Stop` comes. A failed journal write ends the daemon: nothing is done unwritten."""
+        while True:
+            batch = self._next_batch()
+            self.beat = clock.now()
+            for message in batch:
+                if isinstance(message, Stop):
+                    self._close()
+                    return
+                self._take(message)
+            self._open_door()
+            self._wake()
+            self._commit()
+            self._act()
+
+    def _next_batch(self) -> list[Message]:
+        try:
+            batch = [self._inbox.get(timeout=self._patience())]
+        except queue.Empty:
+            return []
+        while not self._inbox.empty():
+            batch.append(self._inbox.get_nowait())
+        return batch
+
+    def _patience(self) -> float:
+        at = clock.now()
+        moments = [next_wake(self._config, run, at) for run in self._runs.values() if run.phase is not Phase.RELEASED]
+        moments += [moment + _HOOK_PATIENCE for moment in self._left.values()]
+        moments += self._scans.moments()
+        moments += [self._door.deadline(hook) for hook in self._desk if hook.waits_at_door]
+        return max(0.0, min([moment for moment in moments if moment is not None] + [at + 5.0]) - at)
+
+    # -- taking what happened
+
+    def _take(self, message: Message) -> None:
+        match message:
+            case Happened(key, event):
+                self._apply(key, event)
+            case HookArrived(hook):
+                self._arrive(hook)
+            case HookScanned(hook, reply):
+                self._scanned(hook, reply)
+            case TokenBrought(key, brought):
+                if key in self._runs:
+                    self._credentials[key] = brought
+            case HookClosed(hook):
+                self._hook_closed(hook)
+
+    def _apply(self, key: RunKey, event: events.Event) -> None:
+        before = self._runs.get(key)
+        if before is None and not isinstance(event, events.PrologBegan | events.EpilogBegan):
+            return
+        after = next_run(self._config, before, event)
+        if after == before:
+            return
+        self._runs[key] = after
+        self._touched.add(key)
+        if after.phase is Phase.RELEASED and not any(hook.waits_for_release_of(key) for hook in self._desk):
+            self._marked.add(key.job_id)
+        self._lines.append(Line(key_text(key), events.to_json(event), clock.wall()))
+        _tell(before, after, event)
+
+    def _arrive(self, hook: Hook) -> None:
+        deadline = (
+            self._config.timing.prolog_deadline if hook.phase == "prolog" else self._config.timing.epilog_deadline
+        )
+        hook.send({"kind": "hello", "v": 1, "deadline": deadline})
+        self._desk.admit(hook)
+        if hook.phase == "epilog":
+            self._enter(hook, self._door.epilog(hook, self._runs, clock.now()))
+
+    def _open_door(self) -> None:
+        """Prologs that have no run yet: let in who may, answer who has waited long enough."""
+        for hook in self._desk:
+            if hook.phase == "prolog" and hook.key is None:
+                self._enter(hook, self._door.prolog(hook, self._runs, self._desk, clock.now()))
+
+    def _enter(self, hook: Hook, admission: Admission) -> None:
+        hook.decided = admission.answer
+        if admission.forget is not None:
+            self._forget(admission.forget)
+        for key, event in admission.opened:
+            self._apply(key, event)
+            self._touched.add(key)
+        if hook.key is not None:
+            self._left.pop(hook.key, None)
+            brought = credential(hook)
+            if brought is not None:
+                self._credentials[hook.key] = brought
+
+    def _forget(self, key: RunKey) -> None:
+        """A released run makes room for another one with the same key."""
+        self._commit()
+        self._reconcile(self._runs.pop(key), clock.now())
+        self._journal.forget(key_text(key))
+
+    def _scanned(self, hook: Hook, reply: ScanReply) -> None:
+        answered = self._scans.answered(hook, reply, clock.now())
+        if answered is not None:
+            key, found = answered
+            self._apply(key, events.Scanned(clock.now(), found, reply.error or ""))
+
+    def _hook_closed(self, hook: Hook) -> None:
+        self._scans.closed(hook)
+        waited = self._desk.leave(hook)
+        if waited and hook.key is not None and hook.phase == "prolog" and not self._desk.waiting(hook.key, "prolog"):
+            self._left[hook.key] = clock.now()
+
+    def _wake(self) -> None:
+        at = clock.now()
+        for key, run in list(self._runs.items()):
+            if run.phase is not Phase.RELEASED:
+                self._apply(key, events.Ticked(at))
+                self._touched.add(key)
+        for key, moment in list(self._left.items()):
+            if at >= moment + _HOOK_PATIENCE:
+                del self._left[key]
+                self._apply(key, events.HookLeft(at))
+
+    # -- acting on what was decided
+
+    def _commit(self) -> None:
+        if self._lines:
+            self._journal.append(self._lines)
+            self._lines = []
+
+    def _act(self) -> None:
+        at = clock.now()
+        for key in self._touched & self._runs.keys():
+            self._reconcile(self._runs[key], at)
+        self._touched = set()
+        self._scan(at)
+        self._forget_old()
+        self._show()
+        self._answer()  # last: who was told something can see it
+
+    def _reconcile(self, run: Run, at: float) -> None:
+        assert self._executor is not None
+        now, before = wanted(run, at), self._active.get(run.key, frozenset())
+        for activity in before - now:
+            self._executor.stop(run.key, activity)
+        for activity in now - before:
+            if not isinstance(activity, do.ScanNode):
+                self._executor.start(run, activity)
+        self._active[run.key] = now
+        if run.phase is Phase.RELEASED:
+            self._released(run)
+
+    def _released(self, run: Run) -> None:
+        assert self._executor is not None
+        self._active.pop(run.key, None)
+        self._credentials.pop(run.key, None)
+        self._scans.forget(run.key)
+        self._executor.forget(run.key)
+        self._hub.drop(run.key)
+
+    def _scan(self, at: float) -> None:
+        for key, activities in self._active.items():
+            for activity in activities:
+                if isinstance(activity, do.ScanNode):
+                    self._scans.ask(self._runs[key], activity, at)
+
+    def _answer(self) -> None:
+        for hook in self._desk:
+            answer = self._answer_for(hook)
+            if answer is not None:
+                unmarked = self._unmarked(hook, answer)
+                if self._desk.answer(hook, answer, unmarked):
+                    self._marked.difference_update(unmarked)
+
+    def _answer_for(self, hook: Hook) -> Answer | None:
+        if hook.decided is not None:
+            return hook.decided
+        if hook.phase == "epilog":
+            return self._epilog_answer(hook)
+        if hook.key is None:
+            return None
+        run = self._runs.get(hook.key)
+        if run is None or run.phase in (Phase.RELEASE, Phase.RELEASED):
+            return Answer(0, "the job ended while its prolog waited")
+        return run.prolog_answer
+
+    def _epilog_answer(self, hook: Hook) -> Answer | None:
+        """The answer to all runs of this job that it ended; one that began since is not among them."""
+        of_job = [run for run in self._runs.values() if hook.waits_for_release_of(run.key)]
+        answers = [epilog_answer(run) for run in of_job if run.phase in (Phase.RELEASE, Phase.RELEASED)]
+        if any(answer is None for answer in answers):
+            return None
+        failed = [answer for answer in answers if answer is not None and answer.exit]
+        return failed[0] if failed else Answer(0)
+
+    def _unmarked(self, hook: Hook, answer: Answer) -> tuple[int, ...]:
+        """The jobs whose markers this hook shall remove: its own after a proven epilog, and those of runs that
+        were proven gone when no epilog was there. Those once, since the job's next run writes the same marker."""
+        alive = {key.job_id for key, run in self._runs.items() if run.phase is not Phase.RELEASED}
+        if hook.phase == "epilog":
+            gone = {hook.job_id} if answer.exit == 0 else set()
+        else:
+            gone = self._marked - {other.job_id for other in self._desk}
+        return tuple(sorted(gone - alive))
+
+    def _forget_old(self) -> None:
+        released = [key for key, run in self._runs.items() if run.phase is Phase.RELEASED]
+        for key in released[: max(0, len(released) - _KEPT_RELEASED)]:
+            del self._runs[key]
+            self._journal.forget(key_text(key))
+
+    def _show(self) -> None:
+        with self.changed:
+            self.runs = MappingProxyType(dict(self._runs))
+            self.changed.notify_all()
+
+    def _close(self) -> None:
+        assert self._executor is not None
+        self._commit()
+        self._executor.stop_all()
+        self._journal.close()
+
+
+def _tell(before: Run | None, after: Run, event: events.Event) -> None:
+    """One log line per fact that a person would ask for."""
+    told = log.bind(run=str(after.key), job=after.key.job_id)
+    if before is None or before.phase is not after.phase:
+        told.info("phase", phase=after.phase.value, cause=event.kind)
+    if after.judgement is not None and (before is None or before.judgement is None):
+        told.info("judged", verdict=after.judgement.verdict.value, sentence=after.judgement.sentence)
+    if after.outcome is not None and (before is None or before.outcome is None):
+        told.info("outcome", exit_code=after.outcome.exit_code, reason=after.outcome.reason)
+    told.debug("event", kind=event.kind)
+
+
+def _was_given_up(run: Run) -> bool:
+    """Whether the run's epilog was told exit 1 before the run was proven gone, so that its marker is still there."""
+    return run.phase is Phase.RELEASED and run.epilog_answer is not None

@@ -1,0 +1,265 @@
+"""The one way in which a run changes: `step(config, run, event)`. Pure: no I/O, no clock, no logger.
+
+An event first changes what is known (`_TABLE`), then the run is led on as far as that knowledge carries
+(`prolog`, `training`, `release`). What must be done for it is a function of the run alone (`wanted`), so
+that a replayed journal asks for exactly the work that a crash left undone.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bridge.config import Config
+from bridge.engine import events, prolog, release, training
+from bridge.engine.activities import Activity
+from bridge.engine.state import Effort, Judgement, Phase, Run, Suspicion, Workload, forgotten_run, new_run
+from bridge.engine.wanted import wanted
+from bridge.job import faults
+from bridge.job.faults import Verdict
+from bridge.job.pods import PodFacts
+from bridge.slurm import states
+
+_EFFORTS = 5  # tries to report or to cancel before the prolog goes on without
+
+
+@dataclass(frozen=True)
+class Step:
+    """A run after an event, the activities to start and those to stop."""
+
+    run: Run
+    start: frozenset[Activity]
+    stop: frozenset[Activity]
+
+
+def step(config: Config, run: Run | None, event: events.Event) -> Step:
+    """The run after this event, and what changes in the work for it."""
+    before = frozenset[Activity]() if run is None else wanted(run, event.at)
+    after = next_run(config, run, event)
+    now = wanted(after, event.at)
+    return Step(after, now - before, before - now)
+
+
+def next_run(config: Config, run: Run | None, event: events.Event) -> Run:
+    """The run after this event.
+
+    Raises ValueError when a run would begin with anything but a prolog or an epilog.
+    """
+    known = _TABLE[type(event)](run or _first_sight(config, event), event)
+    return _lead_on(config, known, event.at)
+
+
+def _first_sight(config: Config, event: events.Event) -> Run:
+    match event:
+        case events.PrologBegan():
+            return new_run(config, event.allocation, event.at)
+        case events.EpilogBegan():
+            return forgotten_run(config, event.at, event.allocation, event.cluster, event.job_id)
+    raise ValueError(f"a run cannot begin with {event.kind}")
+
+
+def _lead_on(config: Config, run: Run, at: float) -> Run:
+    if run.phase is Phase.PROLOG:
+        run = prolog.advance(config, run, at)
+    if run.phase is Phase.RUNNING:
+        run = training.advance(run, at)
+    if run.phase is Phase.RELEASE:
+        run = release.advance(config, run, at)
+    return run
+
+
+def _prolog_began(run: Run, event: events.PrologBegan) -> Run:
+    return replace(
+        run,
+        groups=event.groups or run.groups,
+        spec=event.spec or run.spec,
+        reporting=event.reporting or run.reporting,
+        no_report=event.no_report,
+    )
+
+
+def _node_proven(run: Run, event: events.NodeProven) -> Run:
+    return replace(run, node_proven=True, node_gpus=event.gpus)
+
+
+def _node_refuted(run: Run, event: events.NodeRefuted) -> Run:
+    return judged(run, Verdict.NODE, event.sentence, event.at)
+
+
+def _job_learned(run: Run, event: events.JobLearned) -> Run:
+    run = replace(run, record=event.record)
+    over = event.record.restart_count > run.key.restart or states.is_over(event.record.states)
+    if not over:
+        return run
+    return judged(run, Verdict.GONE, f"the job is over ({states.why_over(event.record.states)})", event.at)
+
+
+def _job_unknown(run: Run, event: events.JobUnknown) -> Run:
+    return judged(run, Verdict.GONE, "slurmctld does not know the job any more", event.at)
+
+
+def _not_reporting(run: Run, event: events.NotReporting) -> Run:
+    return replace(run, reporting=False, no_report=event.sentence)
+
+
+def _failed(run: Run, event: events.Failed) -> Run:
+    tries = {**run.tries, event.what: run.tried(event.what) + 1}
+    run = replace(run, tries=tries, trouble=event.sentence)
+    if event.what == "report" and tries["report"] >= _EFFORTS:
+        run = replace(run, reported=run.sentence)
+    if event.what == "cancel" and tries["cancel"] >= _EFFORTS:
+        run = replace(run, cancel=Effort.GIVEN_UP)
+    return run
+
+
+def _refused(run: Run, event: events.Refused) -> Run:
+    # After an earlier try without an answer the refusal says nothing about what that one may have made.
+    if run.workload is Workload.UNKNOWN and not run.tried("create"):
+        run = replace(run, workload=Workload.NONE)
+    return judged(run, Verdict.JOB, event.sentence, event.at)
+
+
+def judged(run: Run, verdict: Verdict, sentence: str, at: float) -> Run:
+    """The run with the prolog's verdict; the first one stands, and none falls after the answer."""
+    if run.judgement is not None or run.phase is not Phase.PROLOG or run.prolog_answer is not None:
+        return run
+    return replace(run, judgement=Judgement(verdict, sentence), judged_at=at)
+
+
+def _workload_created(run: Run, event: events.WorkloadCreated) -> Run:
+    return replace(run, workload=Workload.LIVE, workload_uid=event.uid, workload_seen_at=event.at, trouble="")
+
+
+def _workload_seen(run: Run, event: events.WorkloadSeen) -> Run:
+    if run.workload_uid and event.facts.uid != run.workload_uid:
+        return run
+    state = Workload.DELETING if event.facts.deleting else Workload.LIVE
+    return replace(
+        run,
+        workload=state,
+        workload_uid=event.facts.uid,
+        workload_failed=event.facts.failed,
+        workload_seen_at=event.at if run.workload_seen_at is None else run.workload_seen_at,
+    )
+
+
+def _workload_gone(run: Run, _event: events.WorkloadGone) -> Run:
+    return replace(run, workload=Workload.GONE)
+
+
+def _workload_deleted(run: Run, event: events.WorkloadDeleted) -> Run:
+    return replace(run, workload=Workload.DELETING, workload_uid=event.uid)
+
+
+def _pod_seen(run: Run, event: events.PodSeen) -> Run:
+    facts = event.facts
+    if facts.rank >= len(run.nodes):
+        return run
+    if _replaces_a_started_pod(run, facts):
+        return replace(run, lost=run.lost | {facts.rank})
+    own = frozenset({facts.uid}) if facts.rank == run.rank else frozenset[str]()
+    return replace(
+        run,
+        pods={**run.pods, facts.rank: facts},
+        lost=run.lost - {facts.rank},
+        known_uids=run.known_uids | own,
+        suspicions=_suspicions(run, event),
+    )
+
+
+def _replaces_a_started_pod(run: Run, facts: PodFacts) -> bool:
+    """The operator made a pod again whose predecessor had been let through: the run lost that one, perhaps while
+    nobody watched, and the successor stays behind its gate."""
+    known = run.pods.get(facts.rank)
+    return known is not None and known.uid != facts.uid and known.gate is None and not known.over
+
+
+def _suspicions(run: Run, event: events.PodSeen) -> Mapping[int, Suspicion]:
+    rank, found = event.facts.rank, faults.finding(event.facts)
+    known = run.suspicions.get(rank)
+    if found is None:
+        return {key: value for key, value in run.suspicions.items() if key != rank}
+    since = known.since if known is not None and known.fault == found.fault else event.at
+    return {**run.suspicions, rank: Suspicion(found.fault, since, found.sentence)}
+
+
+def _pod_gone(run: Run, event: events.PodGone) -> Run:
+    known = run.pods.get(event.rank)
+    if known is None or known.uid != event.uid:
+        return run
+    return replace(run, lost=run.lost | {event.rank}, tries={**run.tries, "prove": 0})
+
+
+def _gate_opened(run: Run, event: events.GateOpened) -> Run:
+    return replace(run, opened=event.uid, known_uids=run.known_uids | {event.uid})
+
+
+def _reported(run: Run, event: events.Reported) -> Run:
+    return replace(run, reported=event.sentence, trouble=event.given_up or run.trouble)
+
+
+def _cancelled(run: Run, event: events.Cancelled) -> Run:
+    return replace(run, cancel=Effort.GIVEN_UP if event.given_up else Effort.DONE)
+
+
+def _attached(run: Run, _event: events.Attached) -> Run:
+    return replace(run, attached=True)
+
+
+def _epilog_began(run: Run, event: events.EpilogBegan) -> Run:
+    if run.phase is Phase.RELEASED:
+        return run
+    return replace(run, phase=Phase.RELEASE, epilog_began=event.at, epilog_answer=None, leftovers=())
+
+
+def _pods_clear(run: Run, event: events.PodsClear) -> Run:
+    return replace(run, pods_clear=True, known_uids=run.known_uids | frozenset(event.uids))
+
+
+def _pods_remain(run: Run, event: events.PodsRemain) -> Run:
+    tries = {**run.tries, "prove": run.tried("prove") + 1}
+    return replace(run, tries=tries, known_uids=run.known_uids | frozenset(event.uids))
+
+
+def _scanned(run: Run, event: events.Scanned) -> Run:
+    if run.phase is not Phase.RELEASE or not run.pods_clear:
+        return run
+    if event.error or event.leftovers:
+        tries = {**run.tries, "scan": run.tried("scan") + 1}
+        return replace(run, tries=tries, leftovers=event.leftovers, trouble=event.error)
+    return replace(run, phase=Phase.RELEASED, leftovers=())
+
+
+def _hook_left(run: Run, event: events.HookLeft) -> Run:
+    return judged(run, Verdict.GONE, "the prolog hook ended before its answer", event.at)
+
+
+def _ticked(run: Run, _event: events.Ticked) -> Run:
+    return run
+
+
+_TABLE: dict[type[Any], Callable[[Run, Any], Run]] = {
+    events.PrologBegan: _prolog_began,
+    events.NodeProven: _node_proven,
+    events.NodeRefuted: _node_refuted,
+    events.JobLearned: _job_learned,
+    events.JobUnknown: _job_unknown,
+    events.NotReporting: _not_reporting,
+    events.Failed: _failed,
+    events.Refused: _refused,
+    events.WorkloadCreated: _workload_created,
+    events.WorkloadSeen: _workload_seen,
+    events.WorkloadGone: _workload_gone,
+    events.WorkloadDeleted: _workload_deleted,
+    events.PodSeen: _pod_seen,
+    events.PodGone: _pod_gone,
+    events.GateOpened: _gate_opened,
+    events.Reported: _reported,
+    events.Cancelled: _cancelled,
+    events.Attached: _attached,
+    events.EpilogBegan: _epilog_began,
+    events.PodsClear: _pods_clear,
+    events.PodsRemain: _pods_remain,
+    events.Scanned: _scanned,
+    events.HookLeft: _hook_left,
+    events.Ticked: _ticked,
+}

@@ -1,0 +1,223 @@
+"""The prolog's wait on this node: from the hook's question to its answer.
+
+A ladder of guards; each ends in a verdict, an answer, or in going on waiting. Only the batch node judges
+`job`, `shared` and `gone`; every node judges `node` about itself alone.
+"""
+
+from dataclasses import replace
+
+from bridge.config import Config
+from bridge.engine.placing import rendered
+from bridge.engine.state import Answer, Effort, Judgement, Phase, Run, Suspicion, Workload
+from bridge.errors import AllocationError, BridgeError
+from bridge.job.faults import IMAGE_FORBIDDEN, IMAGE_MISSING, NOT_STARTED, Verdict
+from bridge.slurm.comment import spec_path
+
+SETTLE_LIMIT = 20.0  # seconds for telling and cancelling, after which the prolog goes on without
+_LEARN_TRIES = 3  # failed questions to slurmctld before a spec is judged without its answer
+
+
+def advance(config: Config, run: Run, at: float) -> Run:
+    """The run led on as far as what is known carries."""
+    if run.prolog_answer is not None:
+        return run
+    if not run.is_batch:
+        return _advance_member(config, run, at)
+    return _advance_batch(config, run, at)
+
+
+# -- every node but the batch node
+
+
+def _advance_member(config: Config, run: Run, at: float) -> Run:
+    if run.judgement is None:
+        run = _judge_own_node(run, at)
+    if run.judgement is not None:
+        return _answer(run, 1 if run.judgement.verdict is Verdict.NODE else 0, run.judgement.sentence)
+    return _answer(run, 0) if _member_is_done(config, run, at) else run
+
+
+def _judge_own_node(run: Run, at: float) -> Run:
+    own = run.suspicions.get(-1 if run.rank is None else run.rank)
+    if own is None or own.fault.verdict is not Verdict.NODE:
+        return run
+    return replace(run, judgement=Judgement(Verdict.NODE, own.sentence), judged_at=at)
+
+
+def _member_is_done(config: Config, run: Run, at: float) -> bool:
+    """Started here, taken back, never come, or too late: none of it is this node's fault."""
+    pod = run.own_pod
+    started = pod is not None and pod.started
+    taken_back = run.workload in (Workload.DELETING, Workload.GONE) or run.rank in run.lost
+    never_came = run.workload_seen_at is None and at >= run.began + config.timing.member_patience
+    return started or taken_back or never_came or at >= run.began + config.timing.prolog_deadline
+
+
+# -- the batch node
+
+
+def _advance_batch(config: Config, run: Run, at: float) -> Run:
+    if run.judgement is None:
+        run = _judge(config, run, at)
+    if run.judgement is None and not run.manifest:
+        run = _render(config, run, at)
+    if run.judgement is not None:
+        return _settle(run, at)
+    if _has_started(run):
+        return _ready(run, at)
+    return run
+
+
+def _judge(config: Config, run: Run, at: float) -> Run:
+    judgement = _judgement(config, run, at)
+    if judgement is None:
+        return run
+    return replace(run, judgement=judgement, judged_at=at)
+
+
+def _judgement(config: Config, run: Run, at: float) -> Judgement | None:
+    if at >= last_moment(config, run):
+        return Judgement(Verdict.SHARED, _what_it_waited_for(config, run))
+    if _must_learn_first(run):
+        return None
+    if reason := _refusal(run):
+        return Judgement(Verdict.JOB, reason)
+    if run.workload in (Workload.DELETING, Workload.GONE):
+        return Judgement(
+            Verdict.SHARED, "the workload was deleted by somebody else while its pods started; submit again"
+        )
+    return _judge_suspicions(config, run, at)
+
+
+def last_moment(config: Config, run: Run) -> float:
+    """When the batch node stops waiting: what must be told and cancelled then still fits into the deadline."""
+    return run.began + max(config.timing.prolog_deadline - SETTLE_LIMIT, config.timing.prolog_deadline / 2)
+
+
+def _must_learn_first(run: Run) -> bool:
+    """slurmctld's answer names the output file, so it is waited for before anything is refused."""
+    return run.reporting and run.record is None and run.tried("learn") < _LEARN_TRIES
+
+
+def _refusal(run: Run) -> str:
+    assert run.allocation is not None
+    if run.allocation.het_job_id is not None:
+        return "a heterogeneous job cannot use the bridge; submit one job with equal nodes instead"
+    try:
+        spec_path(run.allocation.extra, run.allocation.comment)
+    except AllocationError as error:
+        return str(error)
+    if run.spec is not None and run.spec.error:
+        return run.spec.error
+    if run.record is not None and not run.record.batch:
+        return "salloc and srun cannot use the bridge; take k8s= out of --comment and --extra, or submit with sbatch"
+    return ""
+
+
+def _judge_suspicions(config: Config, run: Run, at: float) -> Judgement | None:
+    """While a pod has not started, the verdict comes from that pod, not from one that failed waiting for it."""
+    for rank, suspicion in sorted(run.suspicions.items()):
+        if _is_started(run, rank) or not _believed(config, suspicion, at):
+            continue
+        if suspicion.fault.verdict is Verdict.NODE and rank != run.rank:
+            continue
+        return Judgement(suspicion.fault.verdict, suspicion.sentence)
+    return None
+
+
+def believed_at(config: Config, suspicion: Suspicion) -> float | None:
+    """When this observation has lasted long enough; None when only the deadline ends the wait."""
+    if suspicion.fault in (IMAGE_MISSING, IMAGE_FORBIDDEN):
+        return suspicion.since + config.timing.image_patience
+    return None if suspicion.fault.patience is None else suspicion.since + suspicion.fault.patience
+
+
+def _believed(config: Config, suspicion: Suspicion, at: float) -> bool:
+    due = believed_at(config, suspicion)
+    return due is not None and at >= due
+
+
+def _is_started(run: Run, rank: int) -> bool:
+    pod = run.pods.get(rank)
+    return pod is not None and pod.started
+
+
+def _what_it_waited_for(config: Config, run: Run) -> str:
+    waited = f"not started after {config.timing.prolog_deadline:.0f} s: "
+    missing = [rank for rank in range(len(run.nodes)) if not _is_started(run, rank)]
+    for rank in missing:
+        if rank in run.suspicions:
+            return waited + run.suspicions[rank].sentence
+    if run.workload is not Workload.LIVE:
+        return waited + (run.trouble or "the workload could not be created") + "; submit again later"
+    if not run.pods:
+        return waited + "the training-operator has made no pod; tell the site's administrator, submit again later"
+    return waited + NOT_STARTED.sentence.format(rank=missing[0], message=run.trouble or "its node gave no reason")
+
+
+def _render(config: Config, run: Run, at: float) -> Run:
+    known = run.node_proven and run.spec is not None and (run.record is not None or not run.reporting)
+    if not known:
+        return run
+    try:
+        made = rendered(config, run)
+    except BridgeError as error:
+        return replace(run, judgement=Judgement(Verdict.JOB, str(error)), judged_at=at)
+    except Exception as error:  # noqa: BLE001 - see below
+        # The user's bytes may never end the engine, and with it everybody else's jobs on this node.
+        sentence = f"the spec cannot be rendered ({type(error).__name__}); make it simpler, and tell the site"
+        return replace(run, judgement=Judgement(Verdict.JOB, sentence), judged_at=at)
+    return replace(run, manifest=made.manifest, notices=made.notices, workload=Workload.UNKNOWN)
+
+
+def _has_started(run: Run) -> bool:
+    if all(_is_started(run, rank) for rank in range(len(run.nodes))):
+        return True
+    return _is_over_early(run)
+
+
+def _is_over_early(run: Run) -> bool:
+    """A rank failed by itself and the operator took the others back before they had started."""
+    failed = any(pod.ended is not None and pod.ended.exit_code != 0 for pod in run.pods.values() if pod.started)
+    waiting = [rank for rank in range(len(run.nodes)) if not _is_started(run, rank)]
+    return failed and run.workload_failed and not any(rank in run.suspicions for rank in waiting)
+
+
+def _ready(run: Run, at: float) -> Run:
+    count, where = len(run.nodes), _where(run)
+    sentence = f"{count}/{count} pods ready on {where} after {at - run.began:.1f} s"
+    return _answer(replace(run, ready_at=at, sentence=sentence), 0)
+
+
+def _where(run: Run) -> str:
+    if run.record is not None and run.record.nodes:
+        return run.record.nodes
+    assert run.allocation is not None
+    return ",".join(run.allocation.nodes)
+
+
+def _settle(run: Run, at: float) -> Run:
+    """Tell and cancel first, then answer: once a prolog has ended well, the script would start."""
+    assert run.judgement is not None and run.judged_at is not None
+    verdict, sentence, judged_at = run.judgement.verdict, run.judgement.sentence, run.judged_at
+    if verdict is Verdict.GONE:
+        return _answer(run, 0, sentence)
+    run = replace(run, sentence=f"failed: {sentence}")
+    if verdict is not Verdict.NODE and run.cancel is Effort.NOT_WANTED and run.reporting:
+        run = replace(run, cancel=Effort.WANTED)
+    if not (_is_settled(run) or at >= judged_at + SETTLE_LIMIT):
+        return run
+    if verdict is Verdict.NODE:
+        return _answer(run, 1, sentence)
+    output = run.record.stdout if run.record is not None and run.cancel is Effort.DONE else None
+    return _answer(run, 0, sentence, output)
+
+
+def _is_settled(run: Run) -> bool:
+    if not run.reporting:
+        return True
+    return run.reported == run.sentence and run.cancel is not Effort.WANTED
+
+
+def _answer(run: Run, code: int, message: str | None = None, output: str | None = None) -> Run:
+    return replace(run, prolog_answer=Answer(code, message, output), phase=Phase.RUNNING)

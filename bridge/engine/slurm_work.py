@@ -1,0 +1,103 @@
+"""The activities that speak to slurmctld, as the job's owner."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from bridge import clock
+from bridge.config import Config
+from bridge.engine import activities as do
+from bridge.engine import events
+from bridge.engine.executor import Task, Work
+from bridge.errors import BridgeError, Forbidden, Invalid, NotFound, Unauthenticated, Unavailable, Unsupported
+from bridge.job.ids import RunKey
+from bridge.slurm import states
+from bridge.slurm.comment import with_sentence
+from bridge.slurmrest.api import Credential, JobRecord, SlurmRest
+
+log = structlog.get_logger()
+
+_POLL_BACKOFF = 1.5  # each look at a job that goes on waiting comes this much later than the last
+_POLL_LONGEST = 6  # periods
+
+_FOR_GOOD = (Unauthenticated, Forbidden, Invalid, NotFound, Unsupported)
+
+
+class SlurmWork:
+    """slurmctld seen through slurmrestd. ``credentials`` gives the owner's token of a run, or None."""
+
+    def __init__(self, config: Config, rest: SlurmRest, credentials: Callable[[RunKey], Credential | None]) -> None:
+        self._config = config
+        self._rest = rest
+        self._credentials = credentials
+
+    def works(self) -> dict[type[do.Activity], Work]:
+        """Which method does which activity."""
+        return {
+            do.LearnJob: _of(self._learn),
+            do.PollJob: _of(self._poll),
+            do.Report: _of(self._report),
+            do.CancelJob: _of(self._cancel),
+        }
+
+    def _learn(self, task: Task, activity: do.LearnJob) -> events.Event:
+        try:
+            return events.JobLearned(clock.now(), self._rest.job(self._who(task), activity.job_id))
+        except NotFound:
+            return events.JobUnknown(clock.now())
+        except _FOR_GOOD as error:
+            log.warning("not_reporting", error=str(error))
+            return events.NotReporting(clock.now(), str(error))
+
+    def _poll(self, task: Task, activity: do.PollJob) -> events.Event | None:
+        period = self._config.timing.poll_period
+        longest = period * _POLL_LONGEST
+        while not task.stop.wait(period * random.uniform(0.8, 1.2)):
+            period = min(period * _POLL_BACKOFF, longest)
+            try:
+                record = self._rest.job(self._who(task), activity.job_id)
+            except NotFound:
+                return events.JobUnknown(clock.now())
+            except BridgeError as error:
+                log.warning("poll_failed", error=str(error))
+                continue
+            if states.is_over(record.states) or record.restart_count > task.run.key.restart:
+                return events.JobLearned(clock.now(), record)
+        return None
+
+    def _report(self, task: Task, activity: do.Report) -> events.Event:
+        try:
+            who = self._who(task)
+            record = self._record(task, who)
+            self._rest.set_comment(who, record, with_sentence(record.comment, activity.sentence))
+        except _FOR_GOOD as error:
+            log.warning("report_given_up", error=str(error))
+            return events.Reported(clock.now(), activity.sentence, given_up=str(error))
+        return events.Reported(clock.now(), activity.sentence)
+
+    def _cancel(self, task: Task, _activity: do.CancelJob) -> events.Event:
+        try:
+            who = self._who(task)
+            record = self._record(task, who)
+            act = self._rest.hold if self._config.on_job_fault == "hold" else self._rest.cancel
+            act(who, record)
+        except _FOR_GOOD as error:
+            log.warning("cancel_given_up", error=str(error))
+            return events.Cancelled(clock.now(), given_up=str(error))
+        return events.Cancelled(clock.now())
+
+    def _record(self, task: Task, who: Credential) -> JobRecord:
+        return task.run.record or self._rest.job(who, task.run.key.job_id)
+
+    def _who(self, task: Task) -> Credential:
+        who = self._credentials(task.run.key)
+        if who is None:
+            # After a restart the token is gone until a hook brings it again: it lives in memory only.
+            raise Unavailable("no token of the job's owner at hand")
+        return who
+
+
+def _of(method: Callable[[Task, Any], events.Event | None]) -> Work:
+    return lambda task: method(task, task.activity)

@@ -1,0 +1,194 @@
+"""What a node's daemon knows of one run. Built by replaying events, never stored itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from bridge.config import Config
+from bridge.job.faults import Fault, Verdict
+from bridge.job.ids import RunKey, pod_name, workload_name
+from bridge.job.pods import PodFacts
+from bridge.slurm.environ import Allocation
+from bridge.slurmrest.api import JobRecord
+
+
+class Phase(Enum):
+    """Where a run is on this node. One start, one end, no way back."""
+
+    PROLOG = "prolog"  # the hook waits for the verdict
+    RUNNING = "running"  # the prolog has been answered
+    RELEASE = "release"  # the epilog began: consent has ended, nothing of the run may stay
+    RELEASED = "released"  # proven free
+
+
+class Workload(Enum):
+    """What is known of the run's workload. UNKNOWN: a create was journalled, its answer was not."""
+
+    NONE = "none"
+    UNKNOWN = "unknown"
+    LIVE = "live"
+    DELETING = "deleting"
+    GONE = "gone"
+
+
+class Effort(Enum):
+    """One thing to be done for the user in slurmctld, at most once with success."""
+
+    NOT_WANTED = "not wanted"
+    WANTED = "wanted"
+    DONE = "done"
+    GIVEN_UP = "given up"
+
+
+@dataclass(frozen=True)
+class SpecFile:
+    """What the hook read, as the job's user: the bytes (base64), or one sentence why not."""
+
+    path: str
+    data: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The prolog's verdict against a run; ``sentence`` has cause, consequence and cure."""
+
+    verdict: Verdict
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a hook is told: exit code, a sentence, and the output file it belongs to (or None)."""
+
+    exit: int
+    message: str | None = None
+    output: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the training ended. ``exit_code`` is what `attach` exits with; ``rank`` the first failing one."""
+
+    exit_code: int
+    reason: str
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A row of the fault table met by one rank, since when, and its sentence."""
+
+    fault: Fault
+    since: float
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run as this node knows it. Times are seconds of the boot clock (`clock.py`)."""
+
+    key: RunKey
+    name: str
+    nodes: tuple[str, ...]
+    began: float
+    allocation: Allocation | None = None
+    groups: tuple[int, ...] = ()
+    spec: SpecFile | None = None
+    reporting: bool = False
+    no_report: str = ""
+    phase: Phase = Phase.PROLOG
+    node_proven: bool = False
+    node_gpus: int = 0
+    record: JobRecord | None = None
+    manifest: str = ""
+    notices: tuple[str, ...] = ()
+    workload: Workload = Workload.NONE
+    workload_uid: str = ""
+    workload_failed: bool = False
+    workload_seen_at: float | None = None
+    pods: Mapping[int, PodFacts] = field(default_factory=dict)
+    lost: frozenset[int] = frozenset()
+    opened: str = ""
+    known_uids: frozenset[str] = frozenset()
+    ready_at: float | None = None
+    suspicions: Mapping[int, Suspicion] = field(default_factory=dict)
+    tries: Mapping[str, int] = field(default_factory=dict)
+    trouble: str = ""
+    judgement: Judgement | None = None
+    judged_at: float | None = None
+    sentence: str = ""
+    reported: str = ""
+    cancel: Effort = Effort.NOT_WANTED
+    prolog_answer: Answer | None = None
+    attached: bool = False
+    failed_at: float | None = None
+    outcome: Outcome | None = None
+    epilog_began: float | None = None
+    epilog_answer: Answer | None = None
+    pods_clear: bool = False
+    leftovers: tuple[str, ...] = ()
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether this node is rank 0: the only one that decides, creates and reports."""
+        return self.allocation is not None and self.allocation.is_batch
+
+    @property
+    def rank(self) -> int | None:
+        """Rank of this node; None when all we were given is a job id."""
+        return None if self.allocation is None else self.allocation.rank
+
+    @property
+    def own_pod(self) -> PodFacts | None:
+        """The pod of this node's rank, as last seen."""
+        return None if self.rank is None else self.pods.get(self.rank)
+
+    @property
+    def own_pod_name(self) -> str:
+        """Name of this node's pod; '' when the rank is not known."""
+        return "" if self.rank is None else pod_name(self.name, self.rank)
+
+    @property
+    def node(self) -> str:
+        """This node's Kubernetes name; '' when the rank is not known."""
+        return "" if self.rank is None else self.nodes[self.rank]
+
+    @property
+    def consent(self) -> bool:
+        """Whether this daemon may open a gate of this run: from the prolog to the epilog."""
+        return self.phase in (Phase.PROLOG, Phase.RUNNING) and self.judgement is None
+
+    @property
+    def own_pod_visible(self) -> bool:
+        """Whether the watch still shows a pod of this node's rank."""
+        return self.own_pod is not None and self.rank not in self.lost
+
+    @property
+    def follows(self) -> bool:
+        """Whether this daemon follows the whole run: on the batch node, and where `attach` runs."""
+        return self.is_batch or self.attached
+
+    def tried(self, what: str) -> int:
+        """How often in a row this activity has failed."""
+        return self.tries.get(what, 0)
+
+
+def new_run(config: Config, allocation: Allocation, began: float) -> Run:
+    """A run at its first sight in a prolog."""
+    key = RunKey(allocation.cluster, allocation.job_id, allocation.restart)
+    return Run(
+        key=key,
+        name=workload_name(config.cluster.tag, key),
+        nodes=tuple(config.cluster.kubernetes_node(node) for node in allocation.nodes),
+        began=began,
+        allocation=allocation,
+    )
+
+
+def forgotten_run(config: Config, began: float, allocation: Allocation | None, cluster: str, job_id: int) -> Run:
+    """A run that the journal does not know, at its epilog. Its workload may exist."""
+    if allocation is not None:
+        return replace(new_run(config, allocation, began), workload=Workload.UNKNOWN)
+    key = RunKey(cluster, job_id, 0)
+    return Run(key=key, name=workload_name(config.cluster.tag, key), nodes=(), began=began, workload=Workload.UNKNOWN)

@@ -1,0 +1,86 @@
+"""While the script runs: who ended, how, and what that makes of the run."""
+
+from dataclasses import replace
+
+from bridge import wellknown
+from bridge.engine.state import Outcome, Run, Workload
+from bridge.job.pods import Ended, PodFacts
+
+FAILURE_GRACE = 1.2  # seconds in which kubelets tell of failures that happened together (they look every second)
+_PLAIN_FAILURE = 1  # what a Python program exits with when its peer has died
+
+
+def advance(run: Run, at: float) -> Run:
+    """The run with its outcome, once that can be known."""
+    if run.outcome is not None or run.judgement is not None or not run.follows:
+        return run
+    if run.failed_at is None and _has_failure(run):
+        run = replace(run, failed_at=at)
+    outcome = _outcome(run, at)
+    if outcome is None:
+        return run
+    return replace(run, outcome=outcome, sentence=outcome.reason if run.is_batch else run.sentence)
+
+
+def _has_failure(run: Run) -> bool:
+    return any(_failed_by_itself(pod) for pod in run.pods.values())
+
+
+def _failed_by_itself(pod: PodFacts) -> bool:
+    return pod.ended is not None and pod.ended.exit_code != 0 and not pod.deleting
+
+
+def _outcome(run: Run, at: float) -> Outcome | None:
+    everybody = len(run.pods) == len(run.nodes) and all(pod.over for pod in run.pods.values())
+    if run.failed_at is not None:
+        return _failure(run) if everybody or at >= run.failed_at + FAILURE_GRACE else None
+    if everybody and all(pod.ended is not None and pod.ended.exit_code == 0 for pod in run.pods.values()):
+        return Outcome(0, f"finished: {len(run.nodes)}/{len(run.nodes)} ranks exited 0")
+    return _infrastructure(run)
+
+
+def _failure(run: Run) -> Outcome:
+    """The first failing rank. The kubelet's times are whole seconds: among failures of the same second one
+    that is not Python's plain 1 says more, since that is what a rank exits with whose peer died."""
+    failed = [pod for pod in run.pods.values() if _failed_by_itself(pod)] or [
+        pod for pod in run.pods.values() if pod.ended is not None and pod.ended.exit_code != 0
+    ]
+    first = min(failed, key=_failure_order)
+    assert first.ended is not None
+    if first.ended.reason == "OOMKilled":
+        reason = f"failed: rank {first.rank} on {first.node} ran out of memory and was killed; ask for more with --mem"
+        return Outcome(wellknown.EXIT_INFRASTRUCTURE, reason, first.rank)
+    return Outcome(first.ended.exit_code, f"failed: rank {first.rank} on {first.node} {_how(first.ended)}", first.rank)
+
+
+def _failure_order(pod: PodFacts) -> tuple[str, bool, int]:
+    assert pod.ended is not None
+    return (pod.ended.finished_at, pod.ended.exit_code == _PLAIN_FAILURE, pod.rank)
+
+
+def _how(ended: Ended) -> str:
+    words = " ".join(ended.message.split())
+    detail = f"{ended.reason}: {words}" if words else ended.reason
+    how = f"exited {ended.exit_code}"
+    if ended.exit_code > 128:
+        how = f"was ended by signal {ended.exit_code - 128}"
+    return f"{how} ({detail})" if detail else how
+
+
+def _infrastructure(run: Run) -> Outcome | None:
+    """Something other than the training ended the run: its pods or its workload were taken away."""
+    for rank, pod in sorted(run.pods.items()):
+        if pod.over:
+            continue
+        if pod.phase == "Failed":
+            why = f"{pod.failure}: {pod.failure_message}" if pod.failure else "the kubelet gave no reason"
+            return _lost(f"failed: the pod of rank {rank} on {pod.node} was taken away ({why}); submit again", rank)
+        if rank in run.lost:
+            return _lost(f"failed: the pod of rank {rank} on {pod.node} was deleted while it ran; submit again", rank)
+    if run.workload in (Workload.GONE, Workload.DELETING):
+        return _lost("failed: the workload was deleted while it ran, not by the bridge; submit again", None)
+    return None
+
+
+def _lost(reason: str, rank: int | None) -> Outcome:
+    return Outcome(wellknown.EXIT_INFRASTRUCTURE, reason, rank)

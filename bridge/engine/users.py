@@ -1,0 +1,261 @@
+"""The user socket: what `bridgectl` asks. Everybody may connect; each verb looks at who is there."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from bridge import __version__, clock, wellknown
+from bridge.config import Config
+from bridge.engine import events
+from bridge.engine.activities import FollowLog
+from bridge.engine.health import SLURMRESTD, Contact
+from bridge.engine.inbox import TokenBrought
+from bridge.engine.logs import LogHub
+from bridge.engine.loop import Engine
+from bridge.engine.state import Outcome, Phase, Run
+from bridge.engine.wanted import wanted
+from bridge.job.faults import Verdict
+from bridge.slurmrest.api import Credential
+from bridge.wire.frames import Channel
+from bridge.wire.messages import UserRequest
+from bridge.wire.peercred import Peer, has_left
+
+_POLL = 0.25  # seconds between two looks at the run while nothing new is said
+_REST_GRACE = 2.0  # seconds that the other ranks' last lines are waited for once the outcome is known
+_NOTICES, _NOTICE_LIMIT = 100, 600  # how many are shown, and characters of one
+_REPORT_GRACE = 3.0  # seconds that the job's comment is waited for
+_FAILING_GRACE = 10.0  # the same for the rank that decided it
+
+
+class UserDoor:
+    """Handler of `wire.server.Server` for user.sock."""
+
+    def __init__(self, config: Config, engine: Engine, hub: LogHub, node: str) -> None:
+        self._config = config
+        self._engine = engine
+        self._hub = hub
+        self._node = node
+
+    def __call__(self, channel: Channel, peer: Peer) -> None:
+        """One question and its answer."""
+        frame = channel.receive()
+        if frame is None:
+            return
+        try:
+            request = UserRequest.model_validate(frame)
+        except ValidationError:
+            channel.send(_error("the question is not understood; use bridgectl of the daemon's version"))
+            return
+        if request.v != wellknown.PROTOCOL:
+            channel.send(
+                _error(f"this daemon speaks protocol {wellknown.PROTOCOL}; use bridgectl of version {__version__}")
+            )
+            return
+        match request.verb:
+            case "status":
+                channel.send(self._status(peer))
+            case "ps":
+                channel.send({"kind": "runs", "runs": [_row(run) for run in self._visible(peer)]})
+            case "show":
+                channel.send(self._show(request, peer))
+            case "attach":
+                self._attach(channel, request, peer)
+
+    # -- what is there
+
+    def _status(self, peer: Peer) -> dict[str, Any]:
+        """Everybody may see how the node is; a run's words only its owner and root."""
+        live = [run for run in self._visible(peer) if run.phase is not Phase.RELEASED]
+        return {
+            "kind": "status",
+            "version": __version__,
+            "node": self._node,
+            "cluster": self._config.cluster.name,
+            "tier": self._tier(),
+            "connections": {name: _contact(contact) for name, contact in self._engine.contacts().items()},
+            "slurmrest": None if self._config.slurmrest is None else self._config.slurmrest.url,
+            "namespace": self._config.kubernetes.namespace,
+            "runs": [_row(run) for run in live],
+            "waiting_hooks": self._engine.waiting_hooks,
+        }
+
+    def _tier(self) -> str:
+        if self._config.slurmrest is None:
+            return "none: bridge.toml has no section [slurmrest]"
+        contact = self._engine.contacts().get(SLURMRESTD)
+        return f"none: {contact.fault}" if contact is not None and contact.for_good else "owner"
+
+    def _visible(self, peer: Peer) -> Iterator[Run]:
+        for run in self._engine.runs.values():
+            if run.allocation is not None and peer.may_see(run.allocation.uid):
+                yield run
+
+    def _latest(self, request: UserRequest, peer: Peer) -> Run | None:
+        found = [run for run in self._visible(peer) if run.key.job_id == request.job]
+        return max(found, key=lambda run: (run.key.restart, run.began), default=None)
+
+    def _show(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
+        run = self._latest(request, peer)
+        if run is None:
+            return _error(f"job {request.job} has no run of yours on this node")
+        return {"kind": "run", "run": _row(run) | _detail(run)}
+
+    # -- attach
+
+    def _attach(self, channel: Channel, request: UserRequest, peer: Peer) -> None:
+        run = self._latest(request, peer)
+        if run is None or run.phase is Phase.RELEASED:
+            channel.send(
+                _error(
+                    f"job {request.job} is no bridge job: no word k8s=FILE was found in its --comment or --extra "
+                    "when it started; correct the #SBATCH line and submit again"
+                )
+            )
+            return
+        channel.sock.settimeout(None)
+        self._hub.resume(run.key, request.after)
+        if request.token and run.allocation is not None and peer.uid == run.allocation.uid:
+            self._engine.post(TokenBrought(run.key, Credential(run.allocation.user, request.token)))
+        if not run.follows:
+            self._engine.happened(run.key, events.Attached(clock.now()))
+        _Attachment(channel, self._engine, self._hub, run, request.after).serve()
+
+
+class _Attachment:
+    """One `attach`: sends what the ranks say, then how it ended."""
+
+    def __init__(self, channel: Channel, engine: Engine, hub: LogHub, run: Run, after: dict[int, str]) -> None:
+        self._channel = channel
+        self._engine = engine
+        self._hub = hub
+        self._key = run.key
+        self._ranks = range(len(run.nodes))
+        self._after = after
+        self._position = dict.fromkeys(self._ranks, 0)
+        self._ended: set[int] = set()
+        self._known_at: float | None = None
+        channel.send({"kind": "attached", "ranks": len(run.nodes), "notices": _notices(run)})
+
+    def serve(self) -> None:
+        """Until the run is over and its output has been sent, or the reader is gone; may raise OSError then."""
+        while not has_left(self._channel.sock):
+            said = self._send_lines()
+            end = self._end()
+            if end is not None and not said:
+                self._channel.send(end)
+                return
+
+    def _send_lines(self) -> bool:
+        with self._hub.changed:
+            news = {rank: self._take(rank) for rank in self._ranks}
+            if not any(news.values()):
+                self._hub.changed.wait(_POLL)
+                news = {rank: self._take(rank) for rank in self._ranks}
+        said = False
+        for rank, lines in news.items():
+            for line in lines:
+                if line.stamp > self._after.get(rank, ""):
+                    said = True
+                    self._channel.send(
+                        {
+                            "kind": "line",
+                            "rank": rank,
+                            "stamp": line.stamp,
+                            "data": line.data.decode("latin-1"),
+                        }
+                    )
+        return said
+
+    def _take(self, rank: int) -> list[Any]:
+        lines, self._position[rank], ended = self._hub.take(self._key, rank, self._position[rank])
+        if ended and not lines:
+            self._ended.add(rank)
+        return lines
+
+    def _end(self) -> dict[str, Any] | None:
+        run = self._engine.runs.get(self._key)
+        outcome = _outcome_of(run)
+        if run is None or outcome is None:
+            return None
+        at = clock.now()
+        self._known_at = at if self._known_at is None else self._known_at
+        waited = at - self._known_at
+        if not self._has_said_all(run, outcome, waited) or (_is_reporting(run) and waited < _REPORT_GRACE):
+            return None
+        return {"kind": "end", "exit": outcome.exit_code, "reason": outcome.reason}
+
+    def _has_said_all(self, run: Run, outcome: Outcome, waited: float) -> bool:
+        followed = {item.rank for item in wanted(run, clock.now()) if isinstance(item, FollowLog)}
+        missing = followed - self._ended
+        if not missing or waited >= _FAILING_GRACE:
+            return True
+        return waited >= _REST_GRACE and outcome.rank is not None and outcome.rank not in missing
+
+
+def _is_reporting(run: Run) -> bool:
+    """Slurm takes no comment any more once the script has ended (ESLURM_JOB_FINISHED), so it has to come before."""
+    return run.is_batch and run.reporting and run.reported != run.sentence
+
+
+def _outcome_of(run: Run | None) -> Outcome | None:
+    if run is None:
+        return None
+    if run.outcome is None and run.judgement is not None:
+        own_fault = run.judgement.verdict is Verdict.JOB
+        return Outcome(1 if own_fault else wellknown.EXIT_INFRASTRUCTURE, f"failed: {run.judgement.sentence}")
+    if run.outcome is None and run.phase in (Phase.RELEASE, Phase.RELEASED):
+        return Outcome(wellknown.EXIT_INFRASTRUCTURE, "failed: Slurm ended the job while its training ran")
+    return run.outcome
+
+
+def _contact(contact: Contact) -> dict[str, Any]:
+    return {"seconds_ago": round(clock.now() - contact.at, 1), "fault": contact.fault}
+
+
+def _notices(run: Run) -> list[str]:
+    return [notice[:_NOTICE_LIMIT] for notice in run.notices[:_NOTICES]]
+
+
+def _row(run: Run) -> dict[str, Any]:
+    return {
+        "job": run.key.job_id,
+        "restart": run.key.restart,
+        "workload": run.name,
+        "phase": run.phase.value,
+        "rank": run.rank,
+        "nodes": list(run.nodes),
+        "user": None if run.allocation is None else run.allocation.user,
+        "sentence": run.sentence or (run.judgement.sentence if run.judgement else ""),
+    }
+
+
+def _detail(run: Run) -> dict[str, Any]:
+    return {
+        "verdict": None if run.judgement is None else run.judgement.verdict.value,
+        "reason": None if run.judgement is None else run.judgement.sentence,
+        "workload_state": run.workload.value,
+        "workload_uid": run.workload_uid,
+        "pods": {rank: _pod(run, rank) for rank in sorted(run.pods)},
+        "outcome": None if run.outcome is None else {"exit": run.outcome.exit_code, "reason": run.outcome.reason},
+        "notices": list(run.notices),
+        "trouble": run.trouble,
+        "leftovers": list(run.leftovers),
+    }
+
+
+def _pod(run: Run, rank: int) -> dict[str, Any]:
+    pod = run.pods[rank]
+    suspicion = run.suspicions.get(rank)
+    return {
+        "name": pod.name,
+        "node": pod.node,
+        "phase": "Gone" if rank in run.lost else pod.phase,
+        "started": pod.started,
+        "exit": None if pod.ended is None else pod.ended.exit_code,
+        "suspicion": None if suspicion is None else suspicion.sentence,
+    }
+
+
+def _error(sentence: str) -> dict[str, Any]:
+    return {"kind": "error", "sentence": sentence}

@@ -1,0 +1,184 @@
+"""Which work a run wants done right now: a function of the run alone.
+
+Read top to bottom it is the way of a job. Because nothing else decides, a daemon that was killed between
+any two lines takes up exactly this set when it has replayed its journal.
+"""
+
+import json
+from collections.abc import Iterator
+
+from bridge.config import Config
+from bridge.engine import activities as do
+from bridge.engine.activities import Activity
+from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment
+from bridge.engine.release import MEMBER_PATIENCE
+from bridge.engine.state import Effort, Phase, Run, Workload
+from bridge.engine.training import FAILURE_GRACE
+from bridge.job.gate import opening
+
+FOLLOWED_RANKS = 16  # up to so many nodes every rank's output is followed, above it rank 0 and the failing one
+_EVENTS_AFTER = 2.0  # seconds without a pod after which the workload's events are read
+_PROVE_ANYWAY = 10.0  # seconds after which the pods are listed even though the watch still shows one
+
+
+def wanted(run: Run, at: float) -> frozenset[Activity]:
+    """The activities that this run wants at this time."""
+    if run.phase is Phase.RELEASED:
+        return frozenset()
+    if run.phase is Phase.RELEASE:
+        return frozenset(_release(run, at))
+    return frozenset([*_watches(run), *_preparing(run, at), *_logs(run), *_slurm(run), *_unwanted_workload(run)])
+
+
+def next_wake(config: Config, run: Run, at: float) -> float | None:
+    """When time alone will change this run or its work; None when it will not."""
+    later = [moment for moment in _moments(config, run) if moment > at]
+    return min(later, default=None)
+
+
+# -- prolog and running
+
+
+def _watches(run: Run) -> Iterator[Activity]:
+    gang = run.follows and (run.workload_uid or run.attached)
+    own_pod = not run.follows and (run.prolog_answer is None or not run.opened)
+    if gang or own_pod:
+        yield from _watching(run)
+
+
+def _watching(run: Run) -> Iterator[Activity]:
+    """The same from prolog to release, since every new watch costs the API server a list."""
+    yield do.WatchWorkload(run.name)
+    yield do.WatchPods(run.name, "" if run.follows else run.own_pod_name)
+
+
+def _preparing(run: Run, at: float) -> Iterator[Activity]:
+    if not run.consent:
+        return
+    if not run.node_proven:
+        yield do.ProveNode(run.node, run.tried("node"))
+    if run.is_batch and run.prolog_answer is None:
+        yield from _creating(run, at)
+    yield from _opening(run)
+
+
+def _opening(run: Run) -> Iterator[Activity]:
+    """Our own pod's gate, once. A pod that the operator makes again later stays behind its own."""
+    pod = run.own_pod
+    if pod is None or pod.gate is None or pod.deleting or not run.own_pod_visible:
+        return
+    if run.node_proven and run.opened in ("", pod.uid):
+        patch = json.dumps(opening(pod, run.node), separators=(",", ":"))
+        yield do.OpenGate(pod.name, pod.uid, patch, run.tried("gate"))
+
+
+def _creating(run: Run, at: float) -> Iterator[Activity]:
+    if run.reporting and run.allocation is not None:
+        if run.record is None:
+            yield do.LearnJob(run.allocation.job_id, run.tried("learn"))
+        else:
+            yield do.PollJob(run.allocation.job_id)
+    if run.manifest and run.workload is Workload.UNKNOWN:
+        yield do.CreateWorkload(run.manifest, run.tried("create"))
+    if _has_no_pods(run, at):
+        yield do.ReadRefusals(run.workload_uid, run.tried("events"))
+
+
+def _has_no_pods(run: Run, at: float) -> bool:
+    incomplete = run.workload is Workload.LIVE and len(run.pods) < len(run.nodes)
+    return incomplete and run.workload_seen_at is not None and at >= run.workload_seen_at + _EVENTS_AFTER
+
+
+def _logs(run: Run) -> Iterator[Activity]:
+    if not run.follows or run.judgement is not None:
+        return
+    for rank, pod in run.pods.items():
+        if (pod.running or pod.over) and _is_followed(run, rank):
+            yield do.FollowLog(rank, pod.name, pod.uid)
+
+
+def _is_followed(run: Run, rank: int) -> bool:
+    failing = run.outcome is not None and run.outcome.rank == rank
+    return len(run.nodes) <= FOLLOWED_RANKS or rank == 0 or failing
+
+
+def _slurm(run: Run) -> Iterator[Activity]:
+    if not run.is_batch or not run.reporting:
+        return
+    if run.sentence and run.reported != run.sentence:
+        yield do.Report(run.sentence, run.tried("report"))
+    elif run.cancel is Effort.WANTED:
+        yield do.CancelJob(run.tried("cancel"))
+
+
+def _unwanted_workload(run: Run) -> Iterator[Activity]:
+    """A verdict has fallen: what was created goes at once, the epilog only proves it."""
+    if run.judgement is None or not run.is_batch:
+        return
+    if run.workload in (Workload.LIVE, Workload.UNKNOWN):
+        yield do.DeleteWorkload(run.name, run.workload_uid, run.tried("delete"))
+
+
+# -- release
+
+
+def _release(run: Run, at: float) -> Iterator[Activity]:
+    if run.allocation is None:
+        yield from _sweep(run)
+        return
+    if not run.pods_clear:
+        yield from _watching(run)
+        yield from _deleting(run, at)
+        yield from _proving(run, at)
+    else:
+        yield do.ScanNode(tuple(sorted(run.known_uids)), run.tried("scan"))
+
+
+def _sweep(run: Run) -> Iterator[Activity]:
+    if run.pods_clear:
+        yield do.ScanNode(tuple(sorted(run.known_uids)), run.tried("scan"))
+    else:
+        yield do.SweepJob(run.key.job_id, run.tried("prove"))
+
+
+def _deleting(run: Run, at: float) -> Iterator[Activity]:
+    assert run.epilog_began is not None
+    waited = at >= run.epilog_began + MEMBER_PATIENCE
+    if run.workload in (Workload.LIVE, Workload.UNKNOWN) and (run.is_batch or waited):
+        yield do.DeleteWorkload(run.name, run.workload_uid, run.tried("delete"))
+    pod = run.own_pod
+    if run.own_pod_visible and pod is not None and not pod.deleting and (waited or not run.is_batch):
+        yield do.DeletePod(pod.name, pod.uid, run.tried("delete-pod"))
+
+
+def _proving(run: Run, at: float) -> Iterator[Activity]:
+    assert run.epilog_began is not None
+    settled = run.workload in (Workload.NONE, Workload.DELETING, Workload.GONE)
+    if not settled:
+        return
+    if not run.own_pod_visible or at >= run.epilog_began + _PROVE_ANYWAY:
+        yield do.ProveGone(run.name, run.own_pod_name, run.node, run.tried("prove"))
+
+
+# -- time
+
+
+def _moments(config: Config, run: Run) -> Iterator[float]:
+    if run.phase is Phase.PROLOG:
+        yield last_moment(config, run)
+        yield run.began + config.timing.prolog_deadline
+        yield run.began + config.timing.member_patience
+        if run.judged_at is not None:
+            yield run.judged_at + SETTLE_LIMIT
+        if run.workload_seen_at is not None:
+            yield run.workload_seen_at + _EVENTS_AFTER
+        for suspicion in run.suspicions.values():
+            due = believed_at(config, suspicion)
+            if due is not None:
+                yield due
+    if run.phase is Phase.RUNNING and run.failed_at is not None and run.outcome is None:
+        yield run.failed_at + FAILURE_GRACE
+    if run.phase is Phase.RELEASE and run.epilog_began is not None:
+        yield run.epilog_began + MEMBER_PATIENCE
+        yield run.epilog_began + _PROVE_ANYWAY
+        yield run.epilog_began + config.timing.epilog_deadline
