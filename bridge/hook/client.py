@@ -1,0 +1,198 @@
+"""From the hook's environment to its exit code.
+
+Exit 0 lets Slurm go on; exit 1 drains this node, so it stands for a fault of this very node, or for
+GPUs that are not proven free.
+"""
+
+import base64
+import os
+import signal
+import time
+
+from bridge.hook import account, conversation, markers, output, paths, scan, spec_reader, token
+from bridge.hook import child as children
+from bridge.hook.job import Job
+from bridge.hook.word import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.hook.account import Account
+    from bridge.hook.conversation import Message
+    from bridge.hook.paths import Paths, Patience
+
+_LOOK = "see `systemctl status slurm-k8s-bridge` and `journalctl -u slurm-k8s-bridge`"
+
+
+def main(argv: "list[str]") -> None:
+    """The process of a hook; never returns."""
+    phase = argv[1] if len(argv) == 2 else ""
+    # No clean-up of the interpreter: the job waits for it.
+    os._exit(run(phase, os.environb, paths.SYSTEM, paths.Patience()))
+
+
+def run(phase: str, environment: "Mapping[bytes, bytes]", places: "Paths", patience: "Patience") -> int:
+    """Exit code of the hook; whatever happens, at most one line on stdout."""
+    hook = Hook(phase, environment, places, patience)
+    signal.signal(signal.SIGTERM, hook.on_sigterm)
+    try:
+        return hook.prolog() if phase == "prolog" else hook.epilog()
+    except (markers.MarkerError, conversation.NoAnswerError) as error:
+        return hook.fail("%s; %s" % (error, _LOOK))
+    except Exception as error:  # noqa: BLE001 - a traceback helps nobody at night; the exit code must be right
+        return hook.fail("fault of the hook itself, please report it: %s: %s" % (type(error).__name__, error))
+
+
+class Hook:
+    """One run of the hook. ``fallback`` is the exit code should it fail at this point."""
+
+    def __init__(self, phase: str, environment: "Mapping[bytes, bytes]", places: "Paths", patience: "Patience") -> None:
+        self.phase = phase
+        self.job = Job(environment)
+        self.paths = places
+        self.patience = patience
+        self.fallback = 0 if phase == "prolog" and self.job.spec is None else 1
+        self.talk: "conversation.Conversation | None" = None
+        self._account: "Account | None" = None
+
+    def prolog(self) -> int:
+        """Exit code of the prolog."""
+        if self.job.spec is None:
+            return self._foreign()
+        if self.job.id is None:
+            return self.fail("slurmd gave no SLURM_JOB_ID; is this hook run by slurmd's Prolog=?")
+        # Before anybody can start anything for this run: from here on only a proven epilog frees the node.
+        markers.write(self.paths.markers, self.job.id, self.job.marker())
+        return self._ask(self._bridge_request(), self.patience.prolog)
+
+    def epilog(self) -> int:
+        """Exit code of the epilog."""
+        present = markers.present(self.paths.markers)
+        if self.job.id is None and present:
+            return self.fail("slurmd gave no SLURM_JOB_ID, so whose epilog this is cannot be known")
+        if self.job.id is None or self.job.id not in present:
+            return 0  # the guard saw a marker that another epilog of this job has removed meanwhile
+        self._check_owner(self.job.id)
+        request = conversation.request("epilog", True, self.job.env)
+        if self.job.on_batch_node:
+            self._add_token(request, self._mint())
+        return self._ask(request, self.patience.epilog)
+
+    def fail(self, sentence: str) -> int:
+        """Say why, and what to do; returns the exit code."""
+        start = "%s of job %s on %s: " % (self.phase, self.job.id, self.job.node or "this node")
+        note = "; last known: " + self.talk.last_note if self.talk and self.talk.last_note else ""
+        cure = ""
+        if self.fallback:
+            cure = "; once it is mended: scontrol update nodename=%s state=resume" % (self.job.node or "NODE")
+        _say(start + sentence + note + cure)
+        return self.fallback
+
+    def on_sigterm(self, _number: int, _frame: object) -> None:
+        """slurmd's time-out: SIGKILL follows in 10 ms."""
+        code = self.fail("ended by SIGTERM (PrologTimeout or EpilogTimeout of slurm.conf, or slurmd's stop)")
+        os._exit(code or 1)
+
+    def _foreign(self) -> int:
+        """A job that is not ours, while an earlier run may still hold what this job was given."""
+        present = markers.present(self.paths.markers)
+        if not present:
+            return 0
+        self.fallback = 1 if self.job.gpus else 0
+        try:
+            request = conversation.request("prolog", False, self.job.env)
+            return self._ask(request, self.patience.foreign)
+        except conversation.NoAnswerError as error:
+            earlier = ", ".join(str(number) for number in present[:8])
+            sentence = "%s; runs of job %s have not proven that they left this node and may still hold its GPUs; %s"
+            return self.fail(sentence % (error, earlier, _LOOK))
+
+    def _ask(self, request: "Message", patience: float) -> int:
+        margin, last_word = self.patience.margin, self.patience.last_word
+        self.talk = conversation.Conversation(self.paths.socket, request, self._scan, patience, margin, last_word)
+        return self._act(self.talk.answer())
+
+    def _bridge_request(self) -> "Message":
+        request = conversation.request("prolog", True, self.job.env)
+        mint = self._mint() if self.job.on_batch_node else None  # runs beside the reading of the spec
+        self._account = account.lookup(self.job, self.patience.groups)
+        request["groups"] = self._account.groups
+        if mint is not None:
+            request["spec"] = self._spec(self._account)
+            self._add_token(request, mint)
+        return request
+
+    def _spec(self, who: "Account") -> "dict[str, str]":
+        try:
+            path, data = spec_reader.read(self.job, who, self.patience.spec)
+        except spec_reader.UnreadableError as error:
+            return {"path": printable((self.job.spec or b"").decode("utf-8", "replace")), "error": str(error)}
+        return {"path": path, "data": base64.b64encode(data).decode()}
+
+    def _mint(self) -> "token.Mint":
+        return token.Mint(self.job, self.phase, time.time(), self.paths, self.patience.token)
+
+    @staticmethod
+    def _add_token(request: "Message", mint: "token.Mint") -> None:
+        try:
+            request["token"] = mint.collect()
+        except token.NoTokenError as error:
+            request["token_error"] = str(error)
+
+    def _check_owner(self, job_id: int) -> None:
+        """slurmd says root for the owner of a job that slurmctld has forgotten; the marker knows better."""
+        try:
+            owner = markers.read(self.paths.markers, job_id).get("uid")
+        except FileNotFoundError:
+            return
+        if isinstance(owner, int) and owner != self.job.uid:
+            self.job.uid = self.job.gid = None
+
+    def _scan(self, message: "Message") -> "Message":
+        """The answer to a scan frame."""
+        found: "list[dict[str, object]]" = []
+        fault = None
+        try:
+            found = scan.detached(message, self.paths.proc, self.patience.scan)
+        except scan.ScanError as error:
+            fault = str(error)
+        except children.LateError:
+            fault = "the scan of /proc took longer than %d s" % self.patience.scan
+        except (children.DiedError, OSError) as error:
+            fault = "the scan of /proc failed: %s" % error
+        return {"kind": "scanned", "id": message.get("id"), "leftovers": found, "error": fault}
+
+    def _act(self, answer: "Message") -> int:
+        message, path = answer.get("message"), answer.get("output")
+        for number in _integers(answer.get("released")):
+            fault = markers.remove(self.paths.markers, number)
+            if fault:
+                _say(fault)
+        if message and path:
+            self._tell(str(path), str(message))
+        if answer.get("exit") == 0 and not isinstance(answer.get("exit"), bool):
+            return 0
+        _say(str(message or "bridged says that this node is at fault; " + _LOOK))
+        return 1
+
+    def _tell(self, path: str, message: str) -> None:
+        """Best effort: the job's comment says the same."""
+        try:
+            who = self._account or account.lookup(self.job, self.patience.groups)
+        except ValueError:
+            return
+        output.append(path, message, self.job, who, self.patience.output)
+
+
+def _integers(value: object) -> "list[int]":
+    return [item for item in value if type(item) is int and item >= 0] if isinstance(value, list) else []
+
+
+def _say(sentence: str) -> None:
+    """One line on stdout, which slurmd logs when the hook fails. Bytes: the locale may be plain C."""
+    line = "slurm-k8s-bridge: %s\n" % printable(sentence, 2000)
+    try:
+        os.write(1, line.encode("utf-8", "replace"))
+    except OSError:
+        pass  # slurmd went away; the exit code is what counts

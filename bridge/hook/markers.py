@@ -1,0 +1,105 @@
+"""Run markers: one small file per run that has begun on this node and is not proven gone.
+
+They outlive the daemon, its journal and a reboot. A name that begins with a dot is no marker (the
+guards' globs do not see it either).
+"""
+
+import errno
+import json
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+
+class MarkerError(Exception):
+    """The marker directory cannot be trusted or used; one sentence."""
+
+
+def write(directory: str, job_id: int, content: "dict[str, object]") -> None:
+    """Make the marker of this job, durably: after this returns, a power cut does not lose it.
+
+    Raises MarkerError.
+    """
+    try:
+        place = _open(directory)
+        try:
+            _write(place, str(job_id), json.dumps(content, sort_keys=True).encode() + b"\n")
+        finally:
+            os.close(place)
+    except OSError as error:
+        raise MarkerError("cannot write the run marker %s/%d: %s" % (directory, job_id, error.strerror or error))
+
+
+def read(directory: str, job_id: int) -> "dict[str, object]":
+    """What the marker of this job says; empty where it is damaged. Raises FileNotFoundError."""
+    fd = os.open(os.path.join(directory, str(job_id)), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        content = json.loads(os.read(fd, 65536).decode())
+    except ValueError:
+        content = {}
+    finally:
+        os.close(fd)
+    return content if isinstance(content, dict) else {}
+
+
+def present(directory: str) -> "list[int]":
+    """The job ids that have a marker, in order. Raises MarkerError where that cannot be known."""
+    try:
+        names = os.listdir(directory)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return []
+        raise MarkerError("cannot read the run markers in %s: %s" % (directory, error.strerror or error))
+    return sorted(int(name) for name in names if name.isdigit())
+
+
+def remove(directory: str, job_id: int) -> "Optional[str]":
+    """Remove the marker of a run that is proven gone; returns why that failed, or nothing.
+
+    Not durable on purpose: a marker that a power cut brings back costs one more proof.
+    """
+    try:
+        os.unlink(os.path.join(directory, str(job_id)))
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            return "cannot remove the run marker %s/%d: %s" % (directory, job_id, error.strerror or error)
+    return None
+
+
+def _open(directory: str) -> int:
+    """The directory, made if it is missing; nobody but root may be able to put things there."""
+    try:
+        os.makedirs(directory, 0o755)
+    except OSError as error:
+        if error.errno != errno.EEXIST:
+            raise
+    place = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    status = os.fstat(place)
+    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:
+        os.close(place)
+        raise MarkerError(
+            "%s must belong to root and be writable by root alone; chown root:root it and chmod 0755" % directory
+        )
+    return place
+
+
+def _write(place: int, name: str, data: bytes) -> None:
+    temporary = "." + name
+    try:
+        os.unlink(temporary, dir_fd=place)
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(temporary, flags, 0o644, dir_fd=place)
+    try:
+        os.fchmod(fd, 0o644)
+        os.write(fd, data)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.rename(temporary, name, src_dir_fd=place, dst_dir_fd=place)
+    os.fsync(place)

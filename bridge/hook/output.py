@@ -1,0 +1,56 @@
+"""One sentence at the end of the job's output file, written as the job's user.
+
+Only where the batch script will not start: slurmstepd truncates the file when it does.
+"""
+
+import errno
+import os
+import stat
+
+from bridge.hook import account as accounts
+from bridge.hook import child
+from bridge.hook.word import printable
+
+_LONGEST = 8192  # characters: a manifest may break many rules at once
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bridge.hook.account import Account
+    from bridge.hook.job import Job
+
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+
+
+def append(path: str, sentence: str, job: "Job", who: "Account", seconds: float) -> str:
+    """Append ``slurm-k8s-bridge: <sentence>``; returns why it could not be done, or nothing.
+
+    Never as root: in the epilog of a forgotten job slurmd says root for want of the owner, and whoever
+    chose the path would choose where root writes.
+    """
+    if who.uid == 0:
+        return "not written to %s: the job's owner is not known, or is root" % path
+    # A line of the user's own log: no control characters, they could come from a registry's answer.
+    line = "slurm-k8s-bridge: %s\n" % printable(" ".join(sentence.split()), _LONGEST)
+    full = os.path.join(job.work_dir, path.encode("utf-8", "surrogateescape"))
+    try:
+        return child.start(lambda: _append_as(who, full, line.encode("utf-8", "replace")), seconds).reply().decode()
+    except child.LateError:
+        return "writing %s took longer than %d s" % (path, seconds)
+    except (child.DiedError, OSError) as error:
+        return "cannot write %s: %s" % (path, error)
+
+
+def _append_as(who: "Account", path: bytes, line: bytes) -> bytes:
+    """In the child: write, and return why not."""
+    try:
+        accounts.become(who)
+        # The user's own umask is not known here; 0600 (umask 077, see child) gives nothing away.
+        fd = os.open(path, _FLAGS, 0o600)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return b"the output file is no regular file"
+        os.write(fd, line)
+        os.close(fd)  # a full quota over NFS shows itself here
+    except (OSError, ValueError) as error:
+        number = getattr(error, "errno", None) or 0
+        return errno.errorcode.get(number, str(error)).encode("utf-8", "replace") + b" writing the output file"
+    return b""

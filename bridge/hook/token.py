@@ -1,0 +1,107 @@
+"""A short-lived Slurm token of the job's owner, minted by root for the daemon.
+
+It lives in this process's memory and in the frame to the daemon: not in an argument, a file or a log.
+"""
+
+import os
+
+from bridge.hook import child
+from bridge.hook.word import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from bridge.hook.child import Child
+    from bridge.hook.job import Job
+    from bridge.hook.paths import Paths
+
+_DIRECTORIES = ("/usr/bin", "/usr/local/bin", "/opt/slurm/bin")
+_ANSWER = "SLURM_JWT="
+_EPILOG_LIFESPAN = 3600
+
+# A token of these may act for everybody (SlurmUser is nearly always called slurm): never for the daemon.
+_MIGHTY = ("root", "slurm")
+
+
+class NoTokenError(Exception):
+    """One sentence: the run goes on, reports to Slurm do not."""
+
+
+class Mint:
+    """A token that is being minted while the hook does other things."""
+
+    def __init__(self, job: "Job", phase: str, now: float, paths: "Paths", seconds: float) -> None:
+        self._child: "Optional[Child]" = None
+        self._fault = _refusal(job)
+        self._seconds = seconds
+        self._node = job.node
+        program = paths.scontrol or find_scontrol(paths.proc)
+        if not self._fault and program is None:
+            self._fault = "no scontrol beside slurmd nor in %s; install Slurm's client" % ", ".join(_DIRECTORIES)
+        if self._fault or program is None:
+            return
+        argv = [program, "token", "username=" + job.user, "lifespan=%d" % lifespan(job, phase, now)]
+        try:
+            self._child = child.start_program(argv, _environment(job), seconds)
+        except OSError as error:
+            self._fault = "cannot start scontrol: %s" % error
+
+    def collect(self) -> str:
+        """The token. Raises NoTokenError."""
+        if self._child is None:
+            raise NoTokenError("no Slurm token: " + self._fault)
+        try:
+            text = self._child.output().decode("utf-8", "replace")
+        except child.LateError:
+            raise NoTokenError("no Slurm token: scontrol token took longer than %d s; is slurmctld up?" % self._seconds)
+        except (child.DiedError, OSError) as error:
+            raise NoTokenError("no Slurm token: %s" % error)
+        for line in text.splitlines():
+            if line.startswith(_ANSWER) and len(line) > len(_ANSWER):
+                return line[len(_ANSWER) :].strip()
+        # No line of it is a token, or it would have been returned; the last one says most.
+        said = [line for line in text.splitlines() if line.strip() and _ANSWER not in line]
+        raise NoTokenError("no Slurm token: scontrol token said: %s" % printable(said[-1] if said else "nothing"))
+
+
+def lifespan(job: "Job", phase: str, now: float) -> int:
+    """Seconds: the run's own time and a quarter of an hour for its epilog, within half an hour and a day."""
+    if phase == "epilog":
+        return _EPILOG_LIFESPAN
+    left = (job.end or 0) - int(now)
+    return min(max(left + 900, 1800), 86400)
+
+
+def find_scontrol(proc: str) -> "Optional[str]":
+    """The scontrol of the slurmd that runs us, else a usual one."""
+    directories = list(_DIRECTORIES)
+    try:
+        slurmd = os.readlink("%s/%d/exe" % (proc, os.getppid()))
+        directories.insert(0, os.path.join(os.path.dirname(os.path.dirname(slurmd)), "bin"))
+    except OSError:
+        pass
+    for directory in directories:
+        path = os.path.join(directory, "scontrol")
+        if os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def _refusal(job: "Job") -> str:
+    """Why no token is asked for at all, or nothing.
+
+    In the epilog of a forgotten job slurmd says root for want of the owner.
+    """
+    if not job.uid or job.user in _MIGHTY:
+        return "the job's owner is not known, or may act for everybody"
+    if not job.user or job.user.startswith("-") or not all(c.isalnum() or c in "-_.@+\\$" for c in job.user):
+        return "the owner's name %s is not one that scontrol can be given" % printable(repr(job.user))
+    return ""
+
+
+def _environment(job: "Job") -> "dict[str, str]":
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+    if "SLURM_CONF" in job.env:
+        environment["SLURM_CONF"] = job.env["SLURM_CONF"]
+    return environment
