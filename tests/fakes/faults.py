@@ -1,0 +1,43 @@
+"""Trouble on demand, the same for every fake."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+
+
+class Faults:
+    """``calls`` has the name of every call so far. A fault makes calls fail, before or after they had effect."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.outage: Exception | None = None
+        self._holds: dict[str, Event] = {}
+        self._before: dict[str, deque[Exception]] = defaultdict(deque)
+        self._after: dict[str, deque[Exception]] = defaultdict(deque)
+
+    def fail(self, verb: str, *errors: Exception) -> None:
+        """The next calls of this verb fail, one with each error, and do nothing."""
+        self._before[verb].extend(errors)
+
+    def lose_answer(self, verb: str, error: Exception) -> None:
+        """The next call of this verb does its work, and its answer is lost."""
+        self._after[verb].append(error)
+
+    def hold(self, verb: str) -> Event:
+        """Calls of this verb do nothing until the event is set."""
+        return self._holds.setdefault(verb, Event())
+
+    @contextmanager
+    def call(self, verb: str) -> Iterator[None]:
+        """Around one call."""
+        self.calls.append(verb)
+        if verb in self._holds:
+            self._holds[verb].wait(10)
+        if self.outage is not None:
+            raise self.outage
+        if self._before[verb]:
+            raise self._before[verb].popleft()
+        yield
+        if self._after[verb]:
+            raise self._after[verb].popleft()

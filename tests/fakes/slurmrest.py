@@ -1,0 +1,86 @@
+"""slurmctld in memory, behind the Protocol of `bridge.slurmrest.api`."""
+
+from dataclasses import replace
+from threading import Lock
+
+from bridge.errors import Forbidden, NotFound, Unauthenticated
+from bridge.slurmrest.api import Credential, JobRecord
+from tests.fakes.faults import Faults
+
+
+def a_job(job_id: int = 13, **changes: object) -> JobRecord:
+    """A running job of two nodes with two GPUs each."""
+    job = JobRecord(
+        job_id=job_id,
+        user_id=2001,
+        user_name="ml",
+        states=frozenset({"RUNNING"}),
+        state_reason="None",
+        start_time=1_795_000_000,
+        restart_count=0,
+        nodes="n[1-2]",
+        batch=True,
+        batch_host="n1",
+        het_job_id=None,
+        array_job_id=None,
+        array_task_id=None,
+        gpus=(2, 2),
+        memory_mib=1024,
+        comment="k8s=train.yaml",
+        stdout=f"/home/ml/slurm-{job_id}.out",
+        requeue=True,
+        time_limit_minutes=60,
+    )
+    return replace(job, **changes)  # type: ignore[arg-type]
+
+
+class FakeSlurmRest:
+    """``jobs`` is what slurmctld knows; ``revoked`` has the tokens that it does not take (any more)."""
+
+    def __init__(self, *jobs: JobRecord) -> None:
+        self.faults = Faults()
+        self.jobs = {job.job_id: job for job in jobs}
+        self.revoked: set[str] = set()
+        self._lock = Lock()
+
+    def update(self, job_id: int, **changes: object) -> None:
+        """Something happened to the job."""
+        with self._lock:
+            self.jobs[job_id] = replace(self.jobs[job_id], **changes)  # type: ignore[arg-type]
+
+    def job(self, who: Credential, job_id: int) -> JobRecord:
+        with self.faults.call("job"):
+            self._admit(who)
+            return self._known(job_id)
+
+    def set_comment(self, who: Credential, job: JobRecord, comment: str) -> None:
+        with self.faults.call("set_comment"):
+            self._own(who, job)
+            self.update(job.job_id, comment=comment)
+
+    def cancel(self, who: Credential, job: JobRecord) -> None:
+        with self.faults.call("cancel"):
+            if "RUNNING" in self._own(who, job).states or "PENDING" in self._known(job.job_id).states:
+                self.update(job.job_id, states=frozenset({"CANCELLED"}))
+
+    def hold(self, who: Credential, job: JobRecord) -> None:
+        with self.faults.call("hold"):
+            self._own(who, job)
+            self.update(job.job_id, state_reason="JobHeldUser")
+
+    def _admit(self, who: Credential) -> None:
+        if not who.token or who.token in self.revoked:
+            raise Unauthenticated("Slurm: Protocol authentication error (error 1007)", status=511, reason="1007")
+
+    def _own(self, who: Credential, job: JobRecord) -> JobRecord:
+        self._admit(who)
+        known = self._known(job.job_id)
+        if known.user_name != who.user:
+            raise Forbidden("Slurm: Invalid user id (error 2010)", status=500, reason="2010")
+        return known
+
+    def _known(self, job_id: int) -> JobRecord:
+        with self._lock:
+            if job_id not in self.jobs:
+                raise NotFound("Slurm: Invalid job id specified (error 2017)", status=404, reason="2017")
+            return self.jobs[job_id]

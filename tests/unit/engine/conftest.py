@@ -1,0 +1,39 @@
+"""A world that leaves nothing behind."""
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bridge.engine import executor, scans, users
+
+from .clients import PATIENCE
+from .world import World
+
+_MEMORY = Path("/dev/shm")  # each of the journal's writes is synced, and disks are slow
+
+
+@pytest.fixture(autouse=True)
+def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits that belong to no test's story are short."""
+    monkeypatch.setattr(executor, "_FIRST_DELAY", 0.01)
+    monkeypatch.setattr(scans, "_AGAIN", 0.02)
+    monkeypatch.setattr(users, "_POLL", 0.02)
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """Its directories have short names, since a socket's path may have 107 bytes."""
+    before = set(threading.enumerate())
+    root = Path(tempfile.mkdtemp(prefix="node-", dir=_MEMORY if _MEMORY.is_dir() else None))
+    world = World(root)
+    yield world
+    world.end()
+    left = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in left:
+        thread.join(PATIENCE)
+    shutil.rmtree(root)
+    assert not [thread.name for thread in left if thread.is_alive()]

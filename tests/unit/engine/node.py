@@ -1,0 +1,299 @@
+"""One node wired as `bridge.daemon` wires it, over the fakes: real sockets, journal, engine and threads.
+
+`Node.crash` stands in for kill -9: from that moment no thread of the old daemon reaches a server or the
+journal, its connections break, and a new daemon starts on what was written.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bridge.config import Config
+from bridge.engine import events
+from bridge.engine.cluster_work import ClusterWork
+from bridge.engine.executor import Executor
+from bridge.engine.hooks import HookDoor
+from bridge.engine.inbox import Happened, Stop
+from bridge.engine.logs import LogHub
+from bridge.engine.loop import Engine
+from bridge.engine.recover import replayed
+from bridge.engine.slurm_work import SlurmWork
+from bridge.engine.state import Run
+from bridge.engine.users import UserDoor
+from bridge.errors import Unavailable
+from bridge.job.ids import RunKey
+from bridge.store.journal import Journal, Line
+from bridge.wire.peercred import Peer
+from bridge.wire.server import Handler, Server, listener
+from tests.fakes.kubernetes import FakeKubernetes
+from tests.fakes.slurmrest import FakeSlurmRest
+
+from .clients import PATIENCE, Attach, Hook, Job, MortalHook, connected, question
+
+Runs = Mapping[RunKey, Run]
+
+
+class Killed(BaseException):
+    """kill -9 hits the engine here."""
+
+
+class _Deadly:
+    """A key at the sight of which the engine is killed."""
+
+    def __hash__(self) -> int:
+        raise Killed
+
+
+class Perils:
+    """Where in its writing the daemon is killed: once before and once after the lines of these kinds."""
+
+    def __init__(self) -> None:
+        self.kinds: set[str] = set()
+        self.everywhere = False
+        self.struck: list[tuple[str, str]] = []
+
+    def strike_after(self, kind: str) -> None:
+        """Kill after the next line of this kind, and never before one."""
+        self.struck.append(("before", kind))
+        self.kinds = {kind}
+
+    def strike(self, when: str, lines: list[Line]) -> None:
+        """Kills where that is due."""
+        for kind in [events.from_json(line.body).kind for line in lines]:
+            if (self.everywhere or kind in self.kinds) and (when, kind) not in self.struck:
+                self.struck.append((when, kind))
+                raise Killed
+
+
+class MortalJournal(Journal):
+    """The real journal of a daemon that may be killed before and after each write."""
+
+    def __init__(self, directory: Path, perils: Perils) -> None:
+        super().__init__(directory)
+        self._perils = perils
+
+    def append(self, lines: Iterable[Line]) -> None:
+        written = list(lines)
+        self._perils.strike("before", written)
+        super().append(written)
+        self._perils.strike("after", written)
+
+
+class Connection:
+    """A daemon's way to a server; once the daemon is killed, none of its calls arrives any more."""
+
+    def __init__(self, server: object) -> None:
+        self._server = server
+        self.cut = False
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            if self.cut:
+                raise Unavailable("the process that asks is dead")
+            return getattr(self._server, verb)(*args)
+
+        return call
+
+
+class Daemon:
+    """One life of bridged on a node."""
+
+    def __init__(self, node: "Node") -> None:
+        config = node.config
+        self._connections = kube, rest = Connection(node.kube), Connection(node.rest)
+        self.hub = LogHub(kube)
+        self._journal = MortalJournal(config.journal_dir, node.perils)
+        self.engine = Engine(config, self._journal, self.hub)
+        works = ClusterWork(config, kube, self.hub, f"boot-{node.name}", node.name).works()
+        if config.slurmrest is not None:
+            works |= SlurmWork(config, rest, self.engine.credential).works()
+        self._executor = Executor(works, self.engine.happened)
+        hooks, users = HookDoor(self.engine), UserDoor(config, self.engine, self.hub, node.name)
+        self.servers = [
+            Server("hook", listener("hook", node.hook_socket, 0o600), _from(lambda: 0, hooks), 64),
+            Server("user", listener("user", node.user_socket, 0o666), _from(lambda: node.peer_uid, users), 64),
+        ]
+        self.recovered: Runs = {}
+
+    def start(self) -> None:
+        """Until it would say ready."""
+        self.engine.recover(self._executor)
+        self.recovered = self.engine.runs
+        for server in self.servers:
+            server.start()
+
+    def serve(self) -> bool:
+        """Until it ends; whether it was killed."""
+        try:
+            self.engine.run()
+        except Killed:
+            self._vanish()
+            return True
+        for server in self.servers:
+            server.stop()
+        return False
+
+    def _vanish(self) -> None:
+        """What the kernel does with the process."""
+        for connection in self._connections:
+            connection.cut = True
+        for server in self.servers:
+            server.stop()
+        self._executor.stop_all()
+        self._journal.close()
+
+
+def _from(uid: Callable[[], int], door: Handler) -> Handler:
+    """The door, told that this user knocks."""
+    return lambda channel, peer: door(channel, Peer(peer.pid, uid(), peer.gid))
+
+
+class Node:
+    """A node with its directory; ``peer_uid`` is who knocks at the user socket."""
+
+    def __init__(self, name: str, directory: Path, config: Config, kube: FakeKubernetes, rest: FakeSlurmRest) -> None:
+        directory.mkdir(exist_ok=True)
+        self.name = name
+        self.config = config.model_copy(update={"journal_dir": directory})
+        self.kube = kube
+        self.rest = rest
+        self.hook_socket = directory / "hook.sock"
+        self.user_socket = directory / "user.sock"
+        self.peer_uid = 2001
+        self.perils = Perils()
+        self.lives = 0
+        self._ending = False
+        self._daemon = Daemon(self)
+        self._thread = threading.Thread(target=self._live, name=f"bridged-{name}")
+
+    # -- its life
+
+    def start(self) -> "Node":
+        """The daemon starts; when it is killed, systemd starts the next one."""
+        self._daemon.start()
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """SIGTERM."""
+        self._ending = True
+        if self._thread.is_alive():
+            self.engine.post(Stop())
+            self._thread.join()
+
+    def crash(self) -> tuple[Runs, Runs]:
+        """kill -9, and a new daemon: the runs in the old one's memory, and those that the new one recovered."""
+        old = self._daemon
+        deadly: Any = _Deadly()
+        old.engine.post(Happened(deadly, events.Ticked(0.0)))
+        lives = self.lives
+        eventually(lambda: self.lives > lives)
+        return old.engine.runs, self._daemon.recovered
+
+    def _live(self) -> None:
+        while self._daemon.serve() and not self._ending:
+            self._daemon = Daemon(self)
+            self._daemon.start()
+            self.lives += 1
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the daemon that lives now."""
+        return self._daemon.engine
+
+    @property
+    def hub(self) -> LogHub:
+        """Its output."""
+        return self._daemon.hub
+
+    @property
+    def connections(self) -> int:
+        """How many there are on both sockets."""
+        return sum(server.connections for server in self._daemon.servers)
+
+    # -- what it knows
+
+    def run(self, job: Job) -> Run:
+        """What it knows of this run."""
+        return self.engine.runs[job.key]
+
+    def until(self, true: Callable[[Run], object], job: Job) -> Run:
+        """Waits until this is true of the run."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            engine = self.engine
+            with engine.changed:
+                run = engine.runs.get(job.key)
+                if run is not None and true(run):
+                    return run
+                engine.changed.wait(0.02)
+        raise AssertionError(f"never came: {self.engine.runs}")
+
+    def journalled(self) -> list[tuple[str, events.Event]]:
+        """Its journal's lines."""
+        journal = Journal(self.config.journal_dir)
+        lines = [(line.run, events.from_json(line.body)) for line in journal.lines()]
+        journal.close()
+        return lines
+
+    def replayed(self) -> Runs:
+        """What a daemon would know that started now."""
+        journal = Journal(self.config.journal_dir)
+        runs = replayed(self.config, journal)
+        journal.close()
+        return runs
+
+    # -- who comes to it
+
+    def prolog(self, job: Job, **changes: object) -> Hook:
+        """slurmd runs the prolog of a bridge job."""
+        return Hook(self.hook_socket, job.prolog(self.name) | changes)
+
+    def mortal_prolog(self, job: Job) -> MortalHook:
+        """The same, and slurmd may kill it."""
+        return MortalHook(self.hook_socket, job.prolog(self.name))
+
+    def epilog(self, job: Job, **changes: object) -> Hook:
+        """slurmd runs the epilog of a bridge job."""
+        return Hook(self.hook_socket, job.epilog(self.name) | changes)
+
+    def mortal_epilog(self, job: Job) -> MortalHook:
+        """The same, and slurmd may kill it."""
+        return MortalHook(self.hook_socket, job.epilog(self.name))
+
+    def mortal_foreign_prolog(self, job_id: int) -> MortalHook:
+        """A foreign prolog that slurmd may kill."""
+        return MortalHook(self.hook_socket, question("prolog", False, {"SLURM_JOB_ID": str(job_id)}))
+
+    def bare_epilog(self, job: Job) -> Hook:
+        """slurmd runs an epilog that has nothing but the job's number."""
+        return Hook(self.hook_socket, question("epilog", True, {"SLURM_JOB_ID": str(job.id)}))
+
+    def foreign_prolog(self, job_id: int) -> Hook:
+        """slurmd runs the prolog of a job that is none of ours, and some run's marker is there."""
+        return Hook(self.hook_socket, question("prolog", False, {"SLURM_JOB_ID": str(job_id)}))
+
+    def attach(self, job: Job) -> Attach:
+        """The batch script runs `bridgectl attach`."""
+        return Attach(self.user_socket, job.id)
+
+    def ask(self, **request: object) -> dict[str, Any]:
+        """One question of `bridgectl`, and the first frame of its answer."""
+        channel = connected(self.user_socket)
+        try:
+            channel.send({"v": 1, **request})
+            frame = channel.receive()
+        finally:
+            channel.close()
+        assert frame is not None
+        return frame
+
+
+def eventually(true: Callable[[], object]) -> None:
+    """Waits for something that has no condition of its own."""
+    end, pause = time.monotonic() + PATIENCE, threading.Event()
+    while not true():
+        assert time.monotonic() < end, "never came"
+        pause.wait(0.005)

@@ -1,0 +1,277 @@
+"""Who comes in: nobody over a run that is not proven gone."""
+
+import threading
+
+from bridge.engine.state import Phase
+
+from .clients import Job
+from .node import Node, eventually
+from .world import World
+
+ALIVE = (4711, "cgroup of the run's pod")
+
+
+def unproven(world: World, node: Node, job: Job) -> None:
+    """A run whose epilog came to its deadline over a process that lives on."""
+    world.running(node, job)
+    epilog = node.epilog(job)
+    epilog.finds = [ALIVE]
+    assert epilog.exit() == 1
+    assert node.run(job).phase is Phase.RELEASE
+
+
+def test_a_foreign_prolog_passes_at_once(world: World) -> None:
+    node = world.node()
+    assert node.foreign_prolog(8).answer() == {
+        "kind": "answer",
+        "exit": 0,
+        "message": None,
+        "output": None,
+        "released": [],
+    }
+
+
+def test_a_foreign_prolog_passes_beside_a_run_that_is_well(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    assert node.foreign_prolog(8).answer()["released"] == []
+    assert node.epilog(job).exit() == 0
+    assert node.foreign_prolog(9).exit() == 0
+
+
+def test_a_foreign_prolog_does_the_missing_scan_itself(world: World) -> None:
+    node, job = world.node(epilog_deadline=0.05), world.job()
+    unproven(world, node, job)
+    hook = node.foreign_prolog(8)
+    assert hook.answer() == {"kind": "answer", "exit": 0, "message": None, "output": None, "released": [7]}
+    assert len(hook.scanned) == 1
+    assert node.run(job).phase is Phase.RELEASED
+
+
+def test_a_marker_is_told_to_be_removed_once(world: World) -> None:
+    """By then it may be the marker of the job's next run, whose own hook has not spoken yet."""
+    node, job = world.node(epilog_deadline=0.05), world.job()
+    unproven(world, node, job)
+    assert node.foreign_prolog(8).answer()["released"] == [7]
+    assert node.foreign_prolog(9).answer()["released"] == []
+
+
+def test_a_marker_that_the_epilog_removed_is_not_told_again(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    assert node.epilog(job).answer()["released"] == [7]
+    assert node.foreign_prolog(8).answer()["released"] == []
+    node.crash()
+    assert node.foreign_prolog(8).answer()["released"] == []
+
+
+def test_a_marker_that_nobody_removed_is_told_after_a_restart(world: World) -> None:
+    node, job = world.node(epilog_deadline=0.05), world.job()
+    unproven(world, node, job)
+    hook = node.mortal_foreign_prolog(8)
+    number = hook.hears()["id"]
+    node.perils.strike_after("scanned")
+    hook.says({"v": 1, "kind": "scanned", "id": number})
+    eventually(lambda: node.lives == 1)
+    hook.dies()
+    assert node.foreign_prolog(9).answer()["released"] == [7]
+
+
+def test_a_bridge_prolog_waits_scans_and_begins(world: World) -> None:
+    node, job, following = world.node(epilog_deadline=0.05), world.job(), world.job(id=8)
+    unproven(world, node, job)
+    hook = node.prolog(following)
+    assert hook.answer()["released"] == [7]
+    assert len(hook.scanned) == 1
+    assert node.epilog(following).exit() == 0
+
+
+def test_nobody_passes_while_a_process_is_alive_until_the_deadline(world: World) -> None:
+    node, job = world.node(epilog_deadline=0.05, prolog_deadline=0.1), world.job()
+    unproven(world, node, job)
+    hook = node.foreign_prolog(8)
+    hook.finds = [ALIVE]
+    answer = hook.answer()
+    assert answer["exit"] == 1
+    assert "an earlier run (slurm-demo-7-0) is not proven gone" in answer["message"]
+    assert answer["released"] == []
+    assert len(hook.scanned) > 1
+
+
+def test_nobody_passes_over_an_unproven_run_with_an_environment_that_cannot_be_read(world: World) -> None:
+    node, job = world.node(epilog_deadline=0.05), world.job()
+    unproven(world, node, job)
+    following = world.job(id=8)
+    hook = node.prolog(following, env=following.env("n1") | {"SLURM_JOB_COMMENT": "k8s=job.yaml" + "x" * 9000})
+    answer = hook.answer()
+    assert "at most 8192 are read" in answer["message"]
+    assert (answer["exit"], answer["released"], len(hook.scanned)) == (0, [7], 1)
+
+
+def test_nobody_passes_over_an_unproven_run_after_a_restart(world: World) -> None:
+    node, job = world.node(epilog_deadline=0.05), world.job()
+    unproven(world, node, job)
+    node.crash()
+    hook = node.foreign_prolog(8)
+    assert (hook.exit(), len(hook.scanned)) == (0, 1)
+
+
+def test_an_epilog_at_work_holds_no_other_jobs_prolog(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    epilog = node.epilog(job)
+    epilog.may_scan.clear()
+    assert epilog.asked_to_scan.wait(5)
+    assert node.foreign_prolog(8).exit() == 0
+    epilog.may_scan.set()
+    assert epilog.exit() == 0
+
+
+def test_a_prolog_that_is_in_comes_in_again_whatever_has_happened_meanwhile(world: World) -> None:
+    """Its daemon was killed; the other job's epilog comes back later than it does."""
+    first, second = world.node("n1"), world.node("n2")
+    other, job = world.job(id=7), world.job("n1", "n2", id=8, gpus=0)
+    world.running(first, other)
+    hook = first.prolog(job)
+    hook.finds = [ALIVE]
+    first.until(lambda run: run.own_pod is not None and run.own_pod.ready, job)
+    epilog = first.mortal_epilog(other)
+    first.until(lambda run: run.phase is Phase.RELEASE, other)
+    epilog.dies()
+    first.crash()
+    member = second.prolog(job)
+    assert hook.exit() == member.exit() == 0
+    assert first.run(other).phase is Phase.RELEASE, "its answer did not hang on the other run"
+    assert [node.epilog(job).exit() for node in (first, second)] == [0, 0]
+
+
+def test_gpus_given_to_another_job_end_a_run_whose_epilog_never_came(world: World) -> None:
+    """slurmctld waits for no epilog of a node that was down, and gives its GPUs to the next job."""
+    node, old, new = world.node(), world.job(id=7), world.job(id=8)
+    world.running(node, old)
+    assert node.prolog(new).exit() == 0
+    assert node.run(old).phase is Phase.RELEASED
+    assert node.epilog(new).exit() == 0
+
+
+def test_a_restart_of_the_job_ends_the_run_before_it(world: World) -> None:
+    node, old = world.node(), world.job(gpus=0)
+    world.running(node, old)
+    again = world.job(restart=1, gpus=0)
+    assert node.prolog(again).exit() == 0
+    assert node.run(old).phase is Phase.RELEASED
+    assert node.epilog(again).exit() == 0
+
+
+def test_a_job_without_gpus_beside_a_run_is_no_sign_of_its_end(world: World) -> None:
+    node, training, beside = world.node(), world.job(id=7), world.job(id=8, gpus=0)
+    world.running(node, training)
+    assert node.prolog(beside).exit() == 0
+    assert node.run(training).phase is Phase.RUNNING
+    assert [node.epilog(job).exit() for job in (training, beside)] == [0, 0]
+
+
+def test_a_job_id_that_comes_back_is_another_run(world: World) -> None:
+    node, old = world.node(), world.job()
+    world.running(node, old)
+    new = world.job(start=1_800_000_000)
+    hook = node.prolog(new)
+    assert hook.answer()["released"] == []
+    assert len(hook.scanned) == 1
+    assert world.workloads_ever() == 2
+    run = node.run(new)
+    assert run.allocation is not None and run.allocation.start_time == new.start
+    eventually(lambda: node.replayed() == node.engine.runs)
+    assert node.epilog(new).answer()["released"] == [7]
+    assert world.is_empty
+
+
+def test_the_output_of_the_old_run_of_a_job_id_is_not_shown_to_the_new_one(world: World) -> None:
+    node, old = world.node(), world.job()
+    world.running(node, old)
+    world.says(old, 0, "secret of the old run")
+    attach = node.attach(old)
+    attach.until(lines=1)
+    world.ends(old, 0)
+    assert attach.exit() == 0
+    world.kube.clear_log("slurm-jobs", old.pod(0))
+    new = world.job(start=1_800_000_000)
+    assert node.prolog(new).exit() == 0
+    world.says(new, 0, "of the new run")
+    world.ends(new, 0)
+    attach = node.attach(new)
+    assert attach.exit() == 0
+    assert attach.lines == [(0, "of the new run")]
+
+
+def test_a_job_id_that_comes_back_after_a_bare_epilog_is_another_run(world: World) -> None:
+    node = world.node()
+    assert node.bare_epilog(world.job()).exit() == 0
+    world.running(node, world.job(start=1_800_000_000))
+    assert world.workloads_ever() == 1
+
+
+def test_the_epilog_of_an_old_run_is_answered_although_its_job_id_came_back(world: World) -> None:
+    node, old = world.node(), world.job()
+    world.running(node, old)
+    epilog = node.epilog(old)
+    epilog.may_scan.clear()
+    assert epilog.asked_to_scan.wait(5)
+    new = world.job(start=1_800_000_000)
+    hook = node.prolog(new)
+    eventually(lambda: node.engine.waiting_hooks == 2)
+    epilog.may_scan.set()
+    assert epilog.exit() == hook.exit() == 0
+
+
+def test_two_prologs_at_the_door_scan_once_and_both_pass(world: World) -> None:
+    node, job = world.node(epilog_deadline=0.05), world.job()
+    unproven(world, node, job)
+    hooks = [node.foreign_prolog(8), node.foreign_prolog(9)]
+    assert [hook.exit() for hook in hooks] == [0, 0]
+    assert sum(len(hook.scanned) for hook in hooks) == 1
+
+
+def test_a_scan_whose_hook_was_answered_and_killed_is_asked_for_again(world: World) -> None:
+    node, job = world.node(epilog_deadline=0.05, prolog_deadline=0.1), world.job()
+    unproven(world, node, job)
+    hook = node.mortal_foreign_prolog(8)
+    assert [hook.hears()["kind"] for _ in range(2)] == ["scan", "answer"]
+    hook.dies()
+    assert node.foreign_prolog(9).exit() == 0
+
+
+def test_waiting_costs_no_turns(world: World) -> None:
+    """Neither a scan that nobody can do now, nor a prolog past the deadline that still settles."""
+    node, job = world.node(epilog_deadline=0.05, prolog_deadline=0.1), world.job()
+    unproven(world, node, job)
+    assert Turns(node).within(0.15) < 10
+
+
+def test_settling_past_the_deadline_costs_no_turns(world: World) -> None:
+    node, job = world.node(prolog_deadline=0.1), world.job("n1", "n2")
+    told = world.rest.faults.hold("set_comment")
+    hook = node.prolog(job)
+    node.until(lambda run: run.judgement, job)
+    assert Turns(node).within(0.15) < 10
+    assert hook.waits
+    told.set()
+    assert hook.exit() == 0
+
+
+class Turns:
+    """Counts the engine's turns."""
+
+    def __init__(self, node: Node) -> None:
+        self._engine = node.engine
+
+    def within(self, seconds: float) -> int:
+        """How many there are in this time."""
+        count, over = 0, threading.Event()
+        timer = threading.Timer(seconds, over.set)
+        timer.start()
+        while not over.is_set():
+            with self._engine.changed:
+                count += self._engine.changed.wait(0.02)
+        timer.join()
+        return count

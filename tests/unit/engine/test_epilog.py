@@ -1,0 +1,254 @@
+"""Epilogs over real sockets: bare, twice, early, in an outage; and the hook of a prolog that goes away."""
+
+import threading
+
+import pytest
+
+from bridge.engine import loop
+from bridge.engine.state import Phase, Workload
+from bridge.errors import Unavailable
+
+from .clients import Job
+from .node import Node, eventually
+from .world import NAMESPACE, World
+
+OUTAGE = Unavailable("no route to host")
+
+
+def waiting_prolog(world: World, node: Node, job: Job) -> None:
+    """The node's own pod is ready, another node's prolog has not begun."""
+    node.until(lambda run: run.own_pod is not None and run.own_pod.ready, job)
+    assert world.workloads() == [job.workload]
+
+
+# -- bare
+
+
+def test_a_bare_epilog_releases_what_the_journal_knows(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    own = [str(pod["metadata"]["uid"]) for pod in world.pods()]
+    epilog = node.bare_epilog(job)
+    assert epilog.answer()["released"] == [7]
+    assert epilog.scanned[0]["pods"] == own
+    assert world.is_empty
+
+
+def test_a_bare_epilog_without_journal_sweeps_by_job_id(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    node.stop()
+    (node.config.journal_dir / "journal.sqlite").unlink()
+    epilog = world.successor(node).bare_epilog(job)
+    assert epilog.answer()["released"] == [7]
+    assert world.is_empty
+
+
+def test_a_full_epilog_without_journal_releases_by_name(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    node.stop()
+    (node.config.journal_dir / "journal.sqlite").unlink()
+    assert world.successor(node).epilog(job).exit() == 0
+    assert world.is_empty
+
+
+def test_a_bare_epilog_of_a_job_that_never_was_here(world: World) -> None:
+    assert world.node().bare_epilog(world.job()).answer()["released"] == [7]
+
+
+# -- twice, early
+
+
+def test_two_epilogs_at_once(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    first = node.epilog(job)
+    first.may_scan.clear()
+    assert first.asked_to_scan.wait(5)
+    second = node.bare_epilog(job)
+    eventually(lambda: node.engine.waiting_hooks == 2)
+    first.may_scan.set()
+    assert first.exit() == second.exit() == 0
+    assert world.is_empty
+
+
+def test_an_epilog_after_the_epilog(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    assert node.epilog(job).exit() == node.epilog(job).exit() == 0
+
+
+def test_an_epilog_while_the_prolog_still_waits(world: World) -> None:
+    node, job = world.node(), world.job("n1", "n2")
+    prolog = node.prolog(job)
+    waiting_prolog(world, node, job)
+    assert node.epilog(job).exit() == 0
+    assert prolog.answer()["message"] == "the job ended while its prolog waited"
+    assert prolog.exit() == 0
+    assert world.is_empty
+
+
+def test_an_epilog_before_the_workload_is_there(world: World) -> None:
+    """The creation is under way when consent ends; whatever comes of it is deleted."""
+    node, job = world.node(), world.job()
+    created = world.kube.faults.hold("create_workload")
+    prolog = node.prolog(job)
+    eventually(lambda: world.calls("create_workload") == 1)
+    epilog = node.epilog(job)
+    node.until(lambda run: run.phase is Phase.RELEASE, job)
+    created.set()
+    assert epilog.exit() == prolog.exit() == 0
+    assert world.is_empty
+    assert world.workloads_ever() == 1
+
+
+# -- the prolog's hook goes away
+
+
+@pytest.fixture
+def hooks_are_missed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not after ten seconds."""
+    monkeypatch.setattr(loop, "_HOOK_PATIENCE", 0.05)
+
+
+@pytest.mark.usefixtures("hooks_are_missed_soon")
+def test_a_prolog_hook_that_vanishes_takes_the_workload_with_it(world: World) -> None:
+    node, job = world.node(), world.job("n1", "n2")
+    hook = node.mortal_prolog(job)
+    waiting_prolog(world, node, job)
+    hook.dies()
+    node.until(lambda run: run.judgement, job)
+    eventually(lambda: world.is_empty)
+    assert node.epilog(job).exit() == 0
+
+
+@pytest.mark.usefixtures("hooks_are_missed_soon")
+def test_a_prolog_hook_that_vanished_with_the_daemon_takes_the_workload_with_it(world: World) -> None:
+    node, job = world.node(), world.job("n1", "n2")
+    hook = node.mortal_prolog(job)
+    waiting_prolog(world, node, job)
+    node.crash()
+    hook.dies()
+    eventually(lambda: world.is_empty)
+    assert node.epilog(job).exit() == 0
+
+
+@pytest.mark.usefixtures("hooks_are_missed_soon")
+def test_a_prolog_hook_that_comes_again_is_not_missed(world: World) -> None:
+    node, job = world.node(), world.job("n1", "n2")
+    first = node.mortal_prolog(job)
+    waiting_prolog(world, node, job)
+    again = node.prolog(job)
+    eventually(lambda: node.engine.waiting_hooks == 2)
+    first.dies()
+    eventually(lambda: node.engine.waiting_hooks == 1)
+    threading.Event().wait(0.06)
+    assert world.node("n2").prolog(job).exit() == 0
+    assert again.exit() == 0
+    assert node.run(job).judgement is None
+
+
+# -- nothing but proof
+
+
+def test_a_process_that_lives_on_holds_the_epilog(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    epilog = node.epilog(job)
+    epilog.finds = [(4711, "cgroup of the run's pod")]
+    node.until(lambda run: run.leftovers, job)
+    assert epilog.waits
+    assert node.ask(verb="show", job=7)["run"]["leftovers"] == ["process 4711 (python): cgroup of the run's pod"]
+    epilog.finds = []
+    assert epilog.exit() == 0
+
+
+def test_a_scan_that_cannot_look_holds_the_epilog(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    epilog = node.epilog(job)
+    epilog.scan_error = "/proc cannot be read"
+    node.until(lambda run: run.trouble == "/proc cannot be read", job)
+    assert epilog.waits
+    epilog.scan_error = None
+    assert epilog.exit() == 0
+
+
+def test_a_pod_that_does_not_end_holds_the_epilog(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    world.kube.on_change = lambda: None
+    epilog = node.epilog(job)
+    node.until(lambda run: run.workload is Workload.DELETING, job)
+    world.cluster.collect()
+    node.until(lambda run: run.own_pod is not None and run.own_pod.deleting, job)
+    assert epilog.waits and epilog.scanned == []
+    world.cluster.play()
+    assert epilog.exit() == 0
+
+
+# -- outage
+
+
+def test_an_outage_in_the_prolog_is_nobodys_fault(world: World) -> None:
+    node, job = world.node(prolog_deadline=0.2), world.job()
+    world.kube.break_down(OUTAGE)
+    answer = node.prolog(job).answer()
+    assert answer["exit"] == 0
+    assert answer["message"].startswith("not started after 0 s: no route to host")
+    epilog = node.epilog(job)
+    world.kube.recover()
+    assert epilog.exit() == 0
+
+
+def test_an_outage_that_ends_before_the_deadline_is_waited_out(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.kube.break_down(OUTAGE)
+    hook = node.prolog(job)
+    node.until(lambda run: run.tried("node") >= 2, job)
+    assert hook.waits
+    world.kube.recover()
+    assert hook.exit() == 0
+    assert world.workloads_ever() == 1
+
+
+def test_an_outage_in_the_epilog_is_waited_out(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    world.kube.break_down(OUTAGE)
+    epilog = node.epilog(job)
+    node.until(lambda run: run.tried("delete") >= 2, job)
+    assert epilog.waits and epilog.scanned == []
+    world.kube.recover()
+    assert epilog.answer()["released"] == [7]
+    assert world.is_empty
+
+
+def test_an_outage_past_the_epilogs_deadline_keeps_the_node_from_the_next_job(world: World) -> None:
+    node, job = world.node(epilog_deadline=1.5), world.job()
+    world.running(node, job)
+    world.kube.break_down(OUTAGE)
+    answer = node.epilog(job).answer()
+    assert (answer["exit"], answer["released"]) == (1, [])
+    assert "not proven gone from this node" in answer["message"] and "no route to host" in answer["message"]
+    world.kube.recover()
+    assert node.epilog(job).exit() == 0, "slurmd asks again, or the admin does"
+    assert world.is_empty
+
+
+def test_a_lost_answer_to_the_deletion(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    world.kube.faults.lose_answer("delete_workload", OUTAGE)
+    assert node.epilog(job).exit() == 0
+    assert world.kube.faults.calls.count("delete_workload") <= 2
+
+
+def test_a_workload_of_another_start_under_our_name_is_not_deleted_by_an_epilog(world: World) -> None:
+    node, job = world.node(), world.job()
+    stranger = {"metadata": {"name": job.workload, "namespace": NAMESPACE}, "spec": {"pytorchReplicaSpecs": {}}}
+    world.kube.on_change = lambda: None
+    world.kube.put("workload", stranger)
+    assert node.epilog(job).exit() == 0
+    assert world.workloads() == [job.workload]

@@ -1,0 +1,125 @@
+"""What the engine writes down, and how long it stays."""
+
+import queue
+from collections import Counter
+
+import pytest
+
+from bridge.engine import events, loop
+from bridge.engine.inbox import Happened
+from bridge.engine.recover import key_of, key_text
+from bridge.engine.state import Phase
+from bridge.errors import ConfigError
+from bridge.job.ids import RunKey
+from bridge.store.journal import Journal, Line
+
+from .clients import Job
+from .node import Node, eventually
+from .world import NAMESPACE, World
+
+
+def whole_life(world: World, node: Node, job: Job) -> None:
+    """A job from its prolog to its release."""
+    world.running(node, job)
+    assert node.epilog(job).exit() == 0
+
+
+def kinds(node: Node, job: Job) -> Counter[str]:
+    """How many lines of each kind this run has."""
+    return Counter(event.kind for run, event in node.journalled() if run == key_text(job.key))
+
+
+def test_released_runs_are_kept_up_to_a_number_and_the_oldest_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "_KEPT_RELEASED", 2)
+    node = world.node()
+    for number in (7, 8, 9):
+        whole_life(world, node, world.job(id=number))
+    eventually(lambda: [key.job_id for key in node.engine.runs] == [8, 9])
+    assert {run for run, _ in node.journalled()} == {"demo/8/0", "demo/9/0"}
+    assert node.replayed() == node.engine.runs
+
+
+def test_a_run_that_is_not_released_is_never_pruned(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "_KEPT_RELEASED", 0)
+    node, second, waiting = world.node(), world.node("n2"), world.job("n1", "n2", id=6, gpus=0)
+    hook = node.prolog(waiting)
+    whole_life(world, node, world.job(id=7))
+    eventually(lambda: [key.job_id for key in node.engine.runs] == [6])
+    assert second.prolog(waiting).exit() == hook.exit() == 0
+
+
+def test_what_changes_nothing_is_not_written(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    eventually(lambda: node.run(job).reported)
+    before = kinds(node, job)
+    for _ in range(5):
+        world.kube.edit("pod", NAMESPACE, job.pod(0), lambda pod: pod["metadata"].update(generation=1))
+        node.engine.post(Happened(job.key, events.Ticked(node.run(job).began + 1)))
+        world.kube.forget_history()
+    assert node.foreign_prolog(8).exit() == 0
+    assert kinds(node, job) == before
+    assert before["ticked"] == 0
+
+
+def test_asking_twice_is_written_once(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    world.running(node, job)
+    assert kinds(node, job)["prolog_began"] == 1
+    assert world.workloads_ever() == 1
+
+
+def test_events_of_a_run_that_is_not_known_are_nothing(world: World) -> None:
+    node = world.node()
+    node.engine.post(Happened(RunKey("demo", 99, 0), events.Attached(1.0)))
+    assert node.foreign_prolog(8).exit() == 0
+    assert node.journalled() == []
+    assert node.engine.runs == {}
+
+
+def test_the_owners_token_is_in_no_line(world: World) -> None:
+    node, job = world.node(), world.job()
+    whole_life(world, node, job)
+    written = b"".join(path.read_bytes() for path in node.config.journal_dir.iterdir() if path.is_file())
+    assert b"job_learned" in written
+    assert b"owner's" not in written
+
+
+def test_a_line_that_cannot_be_read_stops_the_daemon_with_the_run_it_is_of(world: World) -> None:
+    node = world.node()
+    node.stop()
+    journal = Journal(node.config.journal_dir)
+    journal.append([Line("demo/7/0", b'{"kind":"of_the_future","at":1.0}', 0.0)])
+    journal.close()
+    with pytest.raises(ConfigError, match=r"a line of run demo/7\.0 that this version cannot read"):
+        node.replayed()
+
+
+def test_a_key_comes_back_from_its_text() -> None:
+    for key in (RunKey("demo", 7, 0), RunKey("a/b", 1, 12)):
+        assert key_of(key_text(key)) == key
+
+
+def test_a_write_that_fails_ends_the_daemon_before_anything_is_done(world: World) -> None:
+    node, job = world.node(), world.job()
+    node.perils.kinds = {"prolog_began"}
+    calls: queue.SimpleQueue[str] = queue.SimpleQueue()
+    world.kube.on_change = lambda: calls.put("change")
+    hook = node.mortal_prolog(job)
+    eventually(lambda: node.lives == 1)
+    hook.dies()
+    assert node.engine.runs == {}
+    assert world.kube.faults.calls == []
+    assert calls.empty()
+
+
+def test_recovery_takes_up_every_run(world: World) -> None:
+    node = world.node()
+    running, released = world.job(id=7), world.job(id=8, gpus=0)
+    world.running(node, running)
+    whole_life(world, node, released)
+    _, recovered = node.crash()
+    assert {key.job_id: run.phase for key, run in recovered.items()} == {7: Phase.RUNNING, 8: Phase.RELEASED}
+    world.ends(running, 0)
+    assert node.attach(running).exit() == 0

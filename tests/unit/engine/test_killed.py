@@ -1,0 +1,160 @@
+"""The daemon killed at every point of a run: the run goes on and ends as if nothing had happened."""
+
+import pytest
+
+from bridge.engine.state import Phase
+from bridge.errors import Unavailable
+
+from .node import eventually
+from .world import NAMESPACE, World
+
+
+def test_killed_before_and_after_every_line_of_the_journal(world: World) -> None:
+    node, job = world.node(), world.job()
+    node.perils.everywhere = True
+    hook = node.prolog(job)
+    assert hook.exit() == 0
+    attach = node.attach(job)
+    world.says(job, 0, *"abc")
+    world.ends(job, 0)
+    assert attach.exit() == 0
+    assert attach.lines == [(0, "a"), (0, "b"), (0, "c")]
+    assert node.epilog(job).answer()["released"] == [7]
+    assert world.is_empty
+    assert world.workloads_ever() == 1
+    kinds = {kind for _, kind in node.perils.struck}
+    # Not gate_opened and workload_deleted: what was done before the kill is seen in the pod's or workload's own
+    # state after it, so those lines need not be written a second time (each is struck by itself below).
+    assert kinds >= {
+        "prolog_began",
+        "job_learned",
+        "node_proven",
+        "workload_created",
+        "pod_seen",
+        "epilog_began",
+        "pods_clear",
+        "scanned",
+    }
+
+
+def test_two_nodes_killed_everywhere(world: World) -> None:
+    first, second, job = world.node("n1"), world.node("n2"), world.job("n1", "n2")
+    first.perils.everywhere = second.perils.everywhere = True
+    batch, member = first.prolog(job), second.prolog(job)
+    assert batch.exit() == member.exit() == 0
+    world.ends(job, 0, 3)
+    assert first.attach(job).exit() == 3
+    assert [hook.exit() for hook in (first.epilog(job), second.epilog(job))] == [0, 0]
+    assert world.is_empty
+    assert world.workloads_ever() == 1
+
+
+@pytest.mark.parametrize("kind", ["job_learned", "workload_created", "pod_seen", "gate_opened"])
+def test_killed_once_in_the_prolog(world: World, kind: str) -> None:
+    node, job = world.node(), world.job()
+    node.perils.kinds = {kind}
+    assert node.prolog(job).exit() == 0
+    assert node.perils.struck, "after the line, too, unless the world shows already what was done"
+    assert world.workloads_ever() == 1
+    eventually(lambda: node.replayed() == node.engine.runs)
+
+
+def test_the_answer_to_the_creation_is_lost(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.kube.faults.lose_answer("create_workload", Unavailable("the connection broke"))
+    assert node.prolog(job).exit() == 0
+    assert world.calls("create_workload") == 2
+    assert world.workloads_ever() == 1
+
+
+def test_killed_while_the_answer_to_the_creation_is_under_way(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.kube.faults.lose_answer("create_workload", Unavailable("the connection broke"))
+    node.perils.kinds = {"failed"}
+    assert node.prolog(job).exit() == 0
+    assert len(node.perils.struck) >= 1
+    assert world.workloads_ever() == 1
+
+
+def test_killed_while_the_prolog_waits(world: World) -> None:
+    first, second, job = world.node("n1"), world.node("n2"), world.job("n1", "n2")
+    batch = first.prolog(job)
+    first.until(lambda run: run.own_pod is not None and run.own_pod.ready, job)
+    before, after = first.crash()
+    assert before == after
+    eventually(lambda: first.engine.waiting_hooks)
+    assert batch.waits
+    member = second.prolog(job)
+    assert batch.exit() == member.exit() == 0
+    assert [hook.exit() for hook in (first.epilog(job), second.epilog(job))] == [0, 0]
+
+
+def test_killed_while_attach_reads_nothing_is_lost_or_doubled(world: World) -> None:
+    node, job = world.node(), world.job()
+    assert node.prolog(job).exit() == 0
+    attach = node.attach(job)
+    world.says(job, 0, "1", "2")
+    attach.until(lines=2)
+    before, after = node.crash()
+    assert before == after
+    world.says(job, 0, "3")
+    attach.until(lines=3)
+    node.crash()
+    world.says(job, 0, "4")
+    world.ends(job, 0)
+    assert attach.exit() == 0
+    assert attach.of(0) == ["1", "2", "3", "4"]
+    assert node.epilog(job).exit() == 0
+
+
+def test_killed_when_the_training_has_ended_and_attach_comes_late(world: World) -> None:
+    node, job = world.node(), world.job()
+    assert node.prolog(job).exit() == 0
+    world.says(job, 0, "last words")
+    world.ends(job, 5)
+    node.until(lambda run: run.outcome, job)
+    node.crash()
+    attach = node.attach(job)
+    assert attach.exit() == 5
+    assert attach.lines == [(0, "last words")]
+    assert node.epilog(job).exit() == 0
+
+
+def test_killed_between_deletion_and_scan(world: World) -> None:
+    node, job = world.node(), world.job()
+    assert node.prolog(job).exit() == 0
+    own = {str(pod["metadata"]["uid"]) for pod in world.pods()}
+    epilog = node.epilog(job)
+    epilog.may_scan.clear()
+    assert epilog.asked_to_scan.wait(5)
+    assert world.is_empty
+    before, after = node.crash()
+    assert before == after
+    assert after[job.key].phase is Phase.RELEASE
+    assert epilog.waits, "a scan that was asked for and not told proves nothing"
+    epilog.may_scan.set()
+    assert epilog.exit() == 0
+    assert [set(scan["pods"]) for scan in epilog.scanned] == [own, own]
+
+
+def test_a_workload_that_somebody_deleted_while_no_daemon_was_there_is_noticed(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    node.stop()
+    world.kube.remove("workload", NAMESPACE, job.workload)
+    world.kube.remove("pod", NAMESPACE, job.pod(0))
+    successor = world.successor(node)
+    attach = successor.attach(job)
+    assert attach.exit() == 75
+    assert attach.end is not None and "deleted while it ran" in attach.end["reason"]
+    assert successor.epilog(job).exit() == 0
+
+
+def test_a_daemon_that_was_stopped_well_goes_on_too(world: World) -> None:
+    node, job = world.node(), world.job()
+    assert node.prolog(job).exit() == 0
+    node.stop()
+    world.ends(job, 0)
+    successor = world.successor(node)
+    assert successor.attach(job).exit() == 0
+    assert successor.epilog(job).exit() == 0

@@ -1,0 +1,175 @@
+"""The kept output: bounded, and neither lost nor doubled."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from bridge.engine.logs import SPOOL_LIMIT, LogHub
+from bridge.errors import Forbidden
+from bridge.job.ids import RunKey
+from bridge.kube.api import LogLine
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.kubernetes import FakeKubernetes
+
+from .clients import PATIENCE
+from .node import eventually
+from .world import NAMESPACE, World
+
+KEY = RunKey("demo", 7, 0)
+POD = "slurm-demo-7-0-worker-0"
+
+
+class Spooling:
+    """A hub that follows one pod."""
+
+    def __init__(self) -> None:
+        self.kube = FakeKubernetes()
+        self.cluster = FakeCluster(self.kube)
+        metadata = {"name": POD, "namespace": NAMESPACE, "labels": {}}
+        self.kube.put("pod", {"metadata": metadata, "spec": {"containers": [{"name": "pytorch"}]}, "status": {}})
+        self.hub = LogHub(self.kube)
+        self.stop = threading.Event()
+        self.position = 0
+        self._threads: list[threading.Thread] = []
+
+    def follows(self) -> None:
+        follow = threading.Thread(target=self.hub.follow, args=(KEY, 0, NAMESPACE, POD, self.stop), name="follow")
+        self._threads.append(follow)
+        follow.start()
+
+    def prints(self, *lines: bytes) -> None:
+        self.kube.write_log(NAMESPACE, POD, *lines)
+
+    def reads(self) -> tuple[list[bytes], bool]:
+        """What is new, once something is: the lines, and whether the rank has said all."""
+        taken: tuple[list[LogLine], int, bool] = ([], 0, False)
+
+        def take() -> bool:
+            nonlocal taken
+            taken = self.hub.take(KEY, 0, self.position)
+            return bool(taken[0] or taken[2])
+
+        with self.hub.changed:
+            assert self.hub.changed.wait_for(take, PATIENCE)
+        lines, self.position, ended = taken
+        return [line.data for line in lines], ended
+
+    def reads_all(self) -> list[bytes]:
+        """Until the rank has said all."""
+        said: list[bytes] = []
+        ended = False
+        while not ended:
+            lines, ended = self.reads()
+            said += lines
+        return said
+
+    def ends(self) -> None:
+        self.stop.set()
+        for thread in self._threads:
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def spooling() -> Iterator[Spooling]:
+    spooling = Spooling()
+    yield spooling
+    spooling.ends()
+
+
+def kept(spooling: Spooling) -> int:
+    """How many lines are in memory."""
+    return len(spooling.hub._spools[KEY, 0].lines)
+
+
+def test_the_follower_waits_when_nobody_reads(spooling: Spooling) -> None:
+    lines = [b"%06d " % number + b"x" * 10_000 for number in range(300)]
+    spooling.prints(*lines)
+    spooling.cluster.end(POD, 0)
+    spooling.follows()
+    eventually(lambda: kept(spooling) >= SPOOL_LIMIT // 12_000)
+    assert spooling.hub._spools[KEY, 0].size <= SPOOL_LIMIT
+    assert not spooling.hub._spools[KEY, 0].ended
+    assert spooling.reads_all() == lines
+
+
+def test_short_lines_cost_memory_too(spooling: Spooling) -> None:
+    """A line of one byte is kept in some two hundred."""
+    lines = [b"\n"] * 20_000
+    spooling.prints(*lines)
+    spooling.cluster.end(POD, 0)
+    spooling.follows()
+    eventually(lambda: kept(spooling) > 1000)
+    with spooling.hub.changed:
+        assert not spooling.hub.changed.wait_for(lambda: kept(spooling) > SPOOL_LIMIT // 200, 0.1)
+    assert spooling.reads_all() == lines
+
+
+def test_what_was_read_goes_when_room_is_needed(spooling: Spooling) -> None:
+    spooling.follows()
+    for number in range(5):
+        spooling.prints(b"%d" % number + b"x" * (SPOOL_LIMIT // 2))
+        assert len(spooling.reads()[0]) == 1
+    assert kept(spooling) == 1
+
+
+def test_a_second_reader_gets_all_that_is_kept(spooling: Spooling) -> None:
+    spooling.follows()
+    spooling.prints(b"one", b"two")
+    while spooling.position < 2:
+        spooling.reads()
+    spooling.position = 0
+    assert spooling.reads()[0] == [b"one", b"two"]
+
+
+def test_a_restarted_daemon_follows_from_where_the_reader_was(spooling: Spooling) -> None:
+    spooling.prints(b"one", b"two", b"three")
+    spooling.cluster.end(POD, 0)
+    log = list(spooling.kube.follow_log(NAMESPACE, POD, "pytorch", "", spooling.stop))
+    spooling.hub.resume(KEY, {0: log[1].stamp})
+    spooling.follows()
+    assert spooling.reads_all() == [b"three"]
+
+
+def test_a_follower_that_broke_goes_on_where_it_was(spooling: Spooling) -> None:
+    spooling.prints(b"one")
+    spooling.follows()
+    assert spooling.reads()[0] == [b"one"]
+    spooling.ends()
+    spooling.stop.clear()
+    spooling.prints(b"two")
+    spooling.cluster.end(POD, 0)
+    spooling.follows()
+    assert spooling.reads_all() == [b"two"]
+
+
+def test_a_pod_that_is_gone_has_said_all(spooling: Spooling) -> None:
+    spooling.prints(b"one")
+    spooling.follows()
+    assert spooling.reads()[0] == [b"one"]
+    spooling.kube.remove("pod", NAMESPACE, POD)
+    assert spooling.reads() == ([], True)
+
+
+def test_a_released_run_leaves_nothing_in_memory(spooling: Spooling) -> None:
+    spooling.hub.resume(KEY, {0: "2026", 1: "2026"})
+    spooling.follows()
+    spooling.prints(b"one")
+    spooling.reads()
+    spooling.stop.set()
+    spooling.hub.drop(KEY)
+    spooling.hub.follow(KEY, 0, NAMESPACE, POD, spooling.stop)  # it was about to begin when it was stopped
+    assert not spooling.hub._spools
+    assert not spooling.hub._after
+
+
+def test_a_log_that_is_refused_is_tried_again(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.kube.faults.fail("pod", Forbidden("pods/log is forbidden"))
+    world.running(node, job)
+    attach = node.attach(job)
+    world.says(job, 0, "told all the same")
+    world.ends(job, 0)
+    assert attach.exit() == 0
+    assert attach.lines == [(0, "told all the same")]

@@ -1,0 +1,127 @@
+"""The epilog: law 1. Nothing but proof releases a node."""
+
+from bridge.engine import activities as do
+from bridge.engine import events
+from bridge.engine.release import epilog_answer
+from bridge.engine.state import Answer, Phase, Workload
+
+from .story import Story, batch, member, pod, ready, record
+
+
+def released_batch() -> Story:
+    """A batch node at the beginning of its epilog."""
+    story = batch().created().sees(ready(0), ready(1))
+    return story.tell(events.EpilogBegan(story.at))
+
+
+def test_consent_ends_first() -> None:
+    story = batch().created().sees(pod(0), pod(1))
+    assert story.wants(do.OpenGate)
+    story.tell(events.EpilogBegan(story.at))
+    assert not story.wants(do.OpenGate)
+    assert not story.run.consent
+
+
+def test_the_way_to_a_proven_release() -> None:
+    story = released_batch()
+    (delete,) = story.wants(do.DeleteWorkload)
+    assert isinstance(delete, do.DeleteWorkload) and delete.uid == "job-uid"
+    assert not story.wants(do.ProveGone), "nothing is proven while the pod is still seen"
+    story.tell(events.WorkloadDeleted(story.at, "job-uid"))
+    story.tell(events.PodGone(story.at, 0, "pod-0"))
+    assert story.wants(do.ProveGone)
+    story.tell(events.PodsClear(story.at))
+    (scan,) = story.wants(do.ScanNode)
+    assert isinstance(scan, do.ScanNode) and scan.uids == ("pod-0",)
+    assert epilog_answer(story.run) is None
+    story.tell(events.Scanned(story.at, ()))
+    assert story.run.phase is Phase.RELEASED
+    assert epilog_answer(story.run) == Answer(0)
+
+
+def test_a_living_process_holds_the_node() -> None:
+    story = released_batch().tell(events.WorkloadDeleted(100.0, "job-uid")).tell(events.PodsClear(100.0))
+    story.tell(events.Scanned(story.at, ("process 4711 (python): cgroup of pod pod-0",)))
+    assert story.run.phase is Phase.RELEASE
+    assert story.wants(do.ScanNode)
+    story.after(3301)
+    answer = epilog_answer(story.run)
+    assert answer is not None and answer.exit == 1 and answer.message is not None
+    assert "process 4711" in answer.message
+
+
+def test_a_scan_that_could_not_look_proves_nothing() -> None:
+    story = released_batch().tell(events.WorkloadDeleted(100.0, "job-uid")).tell(events.PodsClear(100.0))
+    story.tell(events.Scanned(story.at, (), error="/proc cannot be read"))
+    assert story.run.phase is Phase.RELEASE
+
+
+def test_a_scan_from_before_the_pods_were_clear_proves_nothing() -> None:
+    story = released_batch().tell(events.Scanned(100.0, ()))
+    assert story.run.phase is Phase.RELEASE
+
+
+def test_an_unreachable_api_server_keeps_the_epilog_waiting_until_its_deadline() -> None:
+    story = released_batch()
+    for _ in range(50):
+        story.tell(events.Failed(story.at + 10, "delete", "the API server does not answer"))
+    assert epilog_answer(story.run) is None
+    story.after(3301)
+    answer = epilog_answer(story.run)
+    assert answer is not None and answer.exit == 1
+
+
+def test_a_second_epilog_begins_the_proof_anew() -> None:
+    story = released_batch().after(3301)
+    assert epilog_answer(story.run) is not None
+    story.tell(events.EpilogBegan(story.at))
+    assert epilog_answer(story.run) is None
+    assert story.wants(do.DeleteWorkload)
+
+
+def test_a_create_without_an_answer_is_looked_for_by_name() -> None:
+    story = batch().began()
+    story.tell(events.JobLearned(story.at, record())).tell(events.NodeProven(story.at, 2))
+    assert story.run.workload is Workload.UNKNOWN
+    story.tell(events.EpilogBegan(story.at))
+    (delete,) = story.wants(do.DeleteWorkload)
+    assert isinstance(delete, do.DeleteWorkload) and delete.uid == ""
+    assert not story.wants(do.ProveGone)
+    story.tell(events.WorkloadGone(story.at))
+    assert story.wants(do.ProveGone)
+
+
+def test_a_member_leaves_the_workload_to_the_batch_node_for_a_second() -> None:
+    story = member().began().workload().tell(events.NodeProven(100.0, 2)).sees(pod(1))
+    story.tell(events.GateOpened(100.0, "pod-1")).sees(ready(1)).tell(events.EpilogBegan(100.0))
+    assert story.wants(do.DeletePod)
+    assert not story.wants(do.DeleteWorkload)
+    story.after(1.1)
+    assert story.wants(do.DeleteWorkload)
+
+
+def test_a_bare_epilog_sweeps_by_job_id() -> None:
+    story = member()
+    story.tell(events.EpilogBegan(100.0, None, "demo", 7))
+    (sweep,) = story.wants(do.SweepJob)
+    assert isinstance(sweep, do.SweepJob) and sweep.job_id == 7
+    story.tell(events.PodsRemain(story.at, ("pod-9",))).tell(events.PodsClear(story.at))
+    (scan,) = story.wants(do.ScanNode)
+    assert isinstance(scan, do.ScanNode) and scan.uids == ("pod-9",)
+    story.tell(events.Scanned(story.at, ()))
+    assert epilog_answer(story.run) == Answer(0)
+
+
+def test_an_epilog_of_a_run_that_the_journal_lost_releases_by_name() -> None:
+    story = batch()
+    story.tell(events.EpilogBegan(100.0, story.here, "demo", 7))
+    assert story.wants(do.DeleteWorkload)
+    assert story.run.phase is Phase.RELEASE
+
+
+def test_a_released_run_wants_nothing() -> None:
+    story = released_batch().tell(events.WorkloadDeleted(100.0, "job-uid")).tell(events.PodsClear(100.0))
+    story.tell(events.Scanned(story.at, ()))
+    assert story.wants(object) == []  # type: ignore[arg-type]
+    assert story.wake is None
+    assert story.replayed() == story.run

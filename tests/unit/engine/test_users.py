@@ -1,0 +1,141 @@
+"""The user socket: what `bridgectl` may ask, and how it is told."""
+
+from typing import Any
+
+import pytest
+
+from bridge.engine import wanted
+
+from .clients import connected
+from .node import eventually
+from .world import World
+
+OWNER, OTHER, ROOT = 2001, 2002, 0
+
+
+def test_status_tells_the_node_to_everybody_and_runs_to_their_owner_and_root(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    node.peer_uid = OTHER
+    status = node.ask(verb="status")
+    assert (status["kind"], status["node"], status["cluster"], status["tier"]) == ("status", "n1", "demo", "owner")
+    assert status["waiting_hooks"] == 0
+    assert status["runs"] == [], "a sentence may hold another user's image names and paths"
+    node.peer_uid = ROOT
+    runs = node.ask(verb="status")["runs"]
+    assert [(run["job"], run["phase"], run["rank"]) for run in runs] == [(7, "running", 0)]
+    assert node.epilog(job).exit() == 0
+    assert node.ask(verb="status")["runs"] == []
+
+
+@pytest.mark.parametrize(("uid", "sees"), [(OWNER, [7]), (ROOT, [7]), (OTHER, [])])
+def test_ps_tells_everybody_their_own_runs(world: World, uid: int, sees: list[int]) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    node.peer_uid = uid
+    assert [run["job"] for run in node.ask(verb="ps")["runs"]] == sees
+
+
+def test_show_tells_all_of_one_run(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    world.ends(job, 3)
+    node.until(lambda run: run.outcome, job)
+    shown = node.ask(verb="show", job=7)["run"]
+    assert shown["workload"] == "slurm-demo-7-0"
+    assert shown["outcome"] == {"exit": 3, "reason": "failed: rank 0 on n1 exited 3 (Error)"}
+    pod: dict[str, Any] = shown["pods"]["0"]
+    assert (pod["name"], pod["node"], pod["exit"], pod["suspicion"]) == (job.pod(0), "n1", 3, None)
+    assert (shown["verdict"], shown["leftovers"]) == (None, [])
+
+
+def test_show_of_a_requeued_job_tells_its_latest_run(world: World) -> None:
+    node = world.node()
+    for restart in (0, 1):
+        world.running(node, world.job(restart=restart))
+        assert node.epilog(world.job(restart=restart)).exit() == 0
+    assert node.ask(verb="show", job=7)["run"]["restart"] == 1
+
+
+@pytest.mark.parametrize("verb", ["show", "attach"])
+def test_another_users_run_cannot_be_told_from_none(world: World, verb: str) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    node.peer_uid = OTHER
+    hidden, none = node.ask(verb=verb, job=7), node.ask(verb=verb, job=8)
+    assert hidden["kind"] == none["kind"] == "error"
+    assert hidden["sentence"].replace("7", "8") == none["sentence"]
+
+
+def test_attach_in_a_job_that_is_not_ours_says_so_at_once(world: World) -> None:
+    node = world.node()
+    answer = node.ask(verb="attach", job=99)
+    assert answer["sentence"].startswith("job 99 is no bridge job: no word k8s=FILE was found")
+
+
+def test_attach_after_a_refusal_says_why_and_fails(world: World) -> None:
+    """Where the job could not be cancelled the script starts, and attach is the one to tell."""
+    node, job = world.node(), world.job()
+    spec = {"path": "/home/ml/job.yaml", "error": "cannot read /home/ml/job.yaml: no such file"}
+    assert node.prolog(job, spec=spec, token=None).exit() == 0
+    attach = node.attach(job)
+    assert attach.exit() == 1
+    assert attach.end == {"kind": "end", "exit": 1, "reason": "failed: cannot read /home/ml/job.yaml: no such file"}
+
+
+def test_attach_is_told_when_slurm_ends_the_job(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    attach = node.attach(job)
+    world.says(job, 0, "still training")
+    attach.until(lines=1)
+    assert node.epilog(job).exit() == 0
+    assert attach.exit() == 75
+    assert attach.end is not None and attach.end["reason"] == "failed: Slurm ended the job while its training ran"
+
+
+def test_two_attaches_both_get_the_end(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    first, second = node.attach(job), node.attach(job)
+    world.says(job, 0, "for both")
+    first.until(lines=1)
+    second.until(lines=1)
+    world.ends(job, 0)
+    assert first.exit() == second.exit() == 0
+
+
+def test_an_attach_that_went_away_holds_no_connection(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    reader = connected(node.user_socket)
+    reader.send({"v": 1, "verb": "attach", "job": 7})
+    assert reader.receive() == {"kind": "attached", "ranks": 1, "notices": []}
+    assert node.connections == 1
+    reader.close()
+    eventually(lambda: node.connections == 0)
+
+
+def test_the_end_does_not_wait_for_ranks_that_nobody_follows(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As above sixteen nodes."""
+    monkeypatch.setattr(wanted, "FOLLOWED_RANKS", 1)
+    first, second, job = world.node("n1"), world.node("n2"), world.job("n1", "n2")
+    batch, member = first.prolog(job), second.prolog(job)
+    assert batch.exit() == member.exit() == 0
+    attach = first.attach(job)
+    world.says(job, 0, "followed")
+    world.says(job, 1, "not followed")
+    world.ends(job, 0, 0)
+    assert attach.exit() == 0
+    assert attach.lines == [(0, "followed")]
+
+
+def test_a_question_of_another_version_is_refused_with_the_cure(world: World) -> None:
+    node = world.node()
+    assert "this daemon speaks protocol 1; use bridgectl of version" in node.ask(v=2, verb="ps")["sentence"]
+
+
+@pytest.mark.parametrize("question", [{"verb": "dance"}, {"verb": "show", "job": "seven"}, {}])
+def test_a_question_that_is_none_is_refused(world: World, question: dict[str, object]) -> None:
+    node = world.node()
+    assert node.ask(**question)["sentence"].startswith("the question is not understood")

@@ -1,0 +1,93 @@
+"""Some nodes, the Kubernetes and the Slurm that they share."""
+
+from pathlib import Path
+
+from bridge.config import Config
+from bridge.kube.api import Object
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.kubernetes import FakeKubernetes
+from tests.fakes.slurmrest import FakeSlurmRest
+
+from .clients import Job
+from .node import Node
+from .story import CONFIG
+
+NAMESPACE = "slurm-jobs"
+
+
+class World:
+    """``cluster`` plays by itself: pods are made, run once they may, and go when they are deleted."""
+
+    def __init__(self, root: Path) -> None:
+        self.kube = FakeKubernetes()
+        self.cluster = FakeCluster(self.kube)
+        self.rest = FakeSlurmRest()
+        self.nodes: dict[str, Node] = {}
+        self._root = root
+        self.cluster.play()
+
+    def node(self, name: str = "n1", **timing: float) -> Node:
+        """A node that runs."""
+        self.cluster.add_node(name, boot_id=f"boot-{name}", gpus=2)
+        node = Node(name, self._root / name, config(**timing), self.kube, self.rest)
+        self.nodes[name] = node
+        return node.start()
+
+    def successor(self, node: Node) -> Node:
+        """A new daemon on the node of one that was stopped."""
+        self.nodes[node.name] = Node(node.name, self._root / node.name, node.config, self.kube, self.rest)
+        return self.nodes[node.name].start()
+
+    def job(self, *nodes: str, id: int = 7, start: int = 1_700_000_000, restart: int = 0, gpus: int = 2) -> Job:
+        """A job that slurmctld has started."""
+        job = Job(nodes or ("n1",), id, start, restart, gpus)
+        self.rest.jobs[id] = job.record()
+        return job
+
+    def running(self, node: Node, job: Job) -> None:
+        """Its prolog on its only node has ended well."""
+        assert node.prolog(job).exit() == 0
+
+    def says(self, job: Job, rank: int, *lines: str) -> None:
+        """A rank prints."""
+        self.kube.write_log(NAMESPACE, job.pod(rank), *(f"{line}\n".encode() for line in lines))
+
+    def ends(self, job: Job, *codes: int) -> None:
+        """The ranks end by themselves, rank 0 first."""
+        for rank, code in enumerate(codes):
+            self.cluster.end(job.pod(rank), code)
+
+    def pods(self) -> list[Object]:
+        """All pods, by name."""
+        return sorted(self.kube.all("pod"), key=lambda pod: str(pod["metadata"]["name"]))
+
+    def workloads(self) -> list[str]:
+        """The names of those that are there."""
+        return sorted(str(workload["metadata"]["name"]) for workload in self.kube.all("workload"))
+
+    def workloads_ever(self) -> int:
+        """How many there have been since the beginning."""
+        return len(self.kube.uids_ever("workload"))
+
+    def comment(self, job: Job) -> str:
+        """The job's comment in slurmctld."""
+        return self.rest.jobs[job.id].comment
+
+    def calls(self, verb: str) -> int:
+        """How often the API server was asked for this."""
+        return self.kube.faults.calls.count(verb)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing of any run is left in Kubernetes."""
+        return not self.kube.all("workload") and not self.kube.all("pod")
+
+    def end(self) -> None:
+        """All daemons end."""
+        for node in self.nodes.values():
+            node.stop()
+
+
+def config(**timing: float) -> Config:
+    """The configuration of `story` with these timings."""
+    return CONFIG.model_copy(update={"timing": CONFIG.timing.model_copy(update=timing)})

@@ -1,0 +1,117 @@
+"""The epilog's conversation: the marker goes when, and only when, the daemon says so."""
+
+import subprocess
+
+import pytest
+
+from bridge.wire.messages import ScanReply
+from tests.unit.hook.stage import ML, Stage, needs_root
+
+pytestmark = needs_root
+
+
+def mark(stage: Stage, job: int = 7, content: str = f'{{"uid": {ML}}}') -> None:
+    stage.markers.mkdir(exist_ok=True)
+    (stage.markers / str(job)).write_text(content)
+
+
+def test_a_proven_epilog_removes_the_markers_that_were_released(stage: Stage) -> None:
+    mark(stage, 7)
+    mark(stage, 5)
+    mark(stage, 9)
+    stage.scontrol_says('echo "SLURM_JWT=t $3"')
+    stage.daemon_starts()
+    hook = stage.hook("epilog", stage.job(False))
+    chat = stage.accepts()
+    question = chat.hears()
+    assert (question["phase"], question["bridge"], question["spec"]) == ("epilog", True, None)
+    assert question["token"] == "t lifespan=3600"
+    chat.says("hello", v=1, deadline=5)
+    chat.says("scan", id=1, pods=[], devices=[], uid=ML)
+    assert chat.hears()["leftovers"] == []
+    chat.says("answer", exit=0, message=None, output=None, released=[7, 5, "../9", True])
+    assert hook.ends() == (0, "")
+    assert stage.marked() == ["9"]
+
+
+def test_leftovers_are_reported_and_exit_1_keeps_the_marker(stage: Stage) -> None:
+    mark(stage)
+    stage.daemon_starts()
+    lock = stage.root / "gpu.lock"
+    lock.touch()
+    with lock.open() as held, subprocess.Popen(["sleep", "60"], stdin=held, user=ML) as holder:
+        hook = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"))
+        chat = stage.accepts()
+        chat.hears()
+        chat.says("scan", id=1, pods=[], devices=[str(stage.root / "gpu.*")], uid=ML)
+        scanned = chat.hears()
+        holder.kill()
+    assert ScanReply.model_validate(scanned).error is None
+    assert scanned["leftovers"] == [
+        {"pid": holder.pid, "command": "sleep", "why": f"holds {lock} as uid {ML}"},
+    ]
+    chat.says("answer", exit=1, message="process 1 (sleep) still holds a GPU", released=[])
+    assert hook.ends() == (1, "slurm-k8s-bridge: process 1 (sleep) still holds a GPU\n")
+    assert stage.marked() == ["7"]
+
+
+def test_an_abort_with_nothing_but_a_number_mints_no_token_and_writes_nothing_as_root(stage: Stage) -> None:
+    mark(stage)
+    stage.scontrol_says("echo SLURM_JWT=mighty")
+    stage.daemon_starts()
+    env = stage.job(False, SLURM_JOB_UID="0", SLURM_JOB_GID="0", SLURM_JOB_USER="root")
+    hook = stage.hook("epilog", env)
+    chat = stage.accepts()
+    question = chat.hears()
+    assert question["token"] is None
+    assert "may act for everybody" in question["token_error"]
+    output = stage.root / "slurm-7.out"
+    chat.says("answer", exit=0, message="gone", output=str(output), released=[7])
+    assert hook.ends() == (0, "")
+    assert not output.exists()
+
+
+def test_a_second_epilog_has_nothing_to_prove(stage: Stage) -> None:
+    assert stage.hook("epilog", stage.job()).ends() == (0, "")
+
+
+def test_without_a_daemon_the_node_is_not_given_back(stage: Stage) -> None:
+    mark(stage)
+    code, said = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"), epilog=0.2).ends()
+    assert code == 1
+    assert "bridged did not answer" in said
+    assert stage.marked() == ["7"]
+
+
+def test_without_a_number_nothing_is_given_back(stage: Stage) -> None:
+    mark(stage)
+    code, said = stage.hook("epilog", {}).ends()
+    assert code == 1
+    assert "slurmd gave no SLURM_JOB_ID" in said
+
+
+@pytest.mark.parametrize("content", ["", "[", "[1]", '{"uid": "x"}'])
+def test_a_damaged_marker_is_still_a_marker(stage: Stage, content: str) -> None:
+    mark(stage, content=content)
+    stage.daemon_starts()
+    hook = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"))
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("answer", exit=0, released=[7])
+    assert hook.ends() == (0, "")
+    assert stage.marked() == []
+
+
+def test_a_broken_proc_is_an_error_and_not_clean(stage: Stage) -> None:
+    mark(stage)
+    stage.daemon_starts()
+    hook = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"))
+    chat = stage.accepts()
+    chat.hears()
+    for question in ({"pods": [""], "devices": []}, {"pods": "x", "devices": []}, {}):
+        chat.says("scan", id=1, **question)
+        answer = chat.hears()
+        assert answer["leftovers"] == []
+        assert answer["error"]
+    chat.says("answer", exit=1)
+    assert hook.ends()[0] == 1

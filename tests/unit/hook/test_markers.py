@@ -1,0 +1,61 @@
+"""Run markers survive what they must, and only root's directory is trusted."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bridge.hook import markers
+from tests.unit.hook.stage import ML, needs_root
+
+
+def test_written_read_listed_removed(tmp_path: Path) -> None:
+    runs = str(tmp_path / "lib" / "runs")
+    assert markers.present(runs) == []
+    for job in (12, 3):
+        markers.write(runs, job, {"uid": job})
+    markers.write(runs, 3, {"uid": 4})
+    assert markers.present(runs) == [3, 12]
+    assert markers.read(runs, 3) == {"uid": 4}
+    assert oct((tmp_path / "lib/runs/3").stat().st_mode)[-3:] == "644"
+    assert markers.remove(runs, 3) is None
+    assert markers.remove(runs, 3) is None
+    assert [path.name for path in Path(runs).iterdir()] == ["12"]
+
+
+def test_what_an_interrupted_write_left_is_no_marker_and_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / ".7").write_text("half")
+    tmp_path.chmod(0o755)
+    assert markers.present(str(tmp_path)) == []
+    markers.write(str(tmp_path), 7, {})
+    assert markers.read(str(tmp_path), 7) == {}
+
+
+def test_symbolic_links_are_not_followed(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("x")
+    runs = tmp_path / "runs"
+    runs.mkdir(mode=0o755)
+    (runs / "7").symlink_to(other)
+    (runs / ".7").symlink_to(other)
+    markers.write(str(runs), 7, {"uid": 1})
+    assert other.read_text() == "x"
+    assert not (runs / "7").is_symlink()
+    (tmp_path / "link").symlink_to(runs)
+    with pytest.raises(markers.MarkerError):
+        markers.write(str(tmp_path / "link"), 8, {})
+
+
+@needs_root
+@pytest.mark.parametrize(("owner", "mode"), [(ML, 0o755), (0, 0o777), (0, 0o775)])
+def test_a_directory_that_others_write_is_refused(tmp_path: Path, owner: int, mode: int) -> None:
+    os.chown(tmp_path, owner, 0)
+    tmp_path.chmod(mode)
+    with pytest.raises(markers.MarkerError, match="chmod 0755"):
+        markers.write(str(tmp_path), 7, {})
+
+
+def test_a_place_that_cannot_be_listed_is_not_empty(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(markers.MarkerError):
+        markers.present(str(tmp_path / "runs"))

@@ -1,0 +1,227 @@
+"""The prolog's conversation, line by line."""
+
+import base64
+import json
+import signal
+import time
+
+import pytest
+
+from bridge.wire.messages import HookRequest
+from tests.unit.hook.stage import ML, Stage, needs_root
+
+pytestmark = needs_root
+
+
+def test_a_job_of_ours_is_told_whole_and_marked_before_anybody_is_asked(stage: Stage) -> None:
+    stage.spec("kind: ContainerJob\n")
+    stage.scontrol_says('echo "SLURM_JWT=a.b.c for $2 $3"')
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job())
+    chat = stage.accepts()
+    assert json.loads((stage.markers / "7").read_text()) == {
+        "cluster": "test",
+        "restart": 0,
+        "start": 1700000000,
+        "uid": ML,
+    }
+    question = chat.hears()
+    assert (question["v"], question["phase"], question["bridge"]) == (1, "prolog", True)
+    assert question["env"]["SLURM_JOB_USER"] == "ml"
+    assert ML in question["groups"]
+    assert question["spec"]["path"] == str(stage.home / "train.yaml")
+    assert base64.b64decode(question["spec"]["data"]) == b"kind: ContainerJob\n"
+    assert question["token"] == "a.b.c for username=ml lifespan=1800"
+    assert question["token_error"] is None
+    assert HookRequest.model_validate(question).spec is not None, "the daemon reads it so"
+    chat.says("hello", v=1, deadline=5)
+    chat.says("note", text="waiting for 2 pods")
+    chat.says("answer", exit=0, message=None, output=None, released=[])
+    assert hook.ends() == (0, "")
+    assert stage.marked() == ["7"]
+
+
+def test_another_node_of_the_job_reads_and_mints_nothing(stage: Stage) -> None:
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"))
+    chat = stage.accepts()
+    question = chat.hears()
+    assert (question["spec"], question["token"], question["token_error"]) == (None, None, None)
+    chat.says("answer", exit=0)
+    assert hook.ends() == (0, "")
+
+
+def test_what_cannot_be_read_or_minted_is_told_in_sentences(stage: Stage) -> None:
+    stage.scontrol_says("echo 'slurm_fetch_token: error: Access/permission denied' >&2; exit 1")
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job())
+    chat = stage.accepts()
+    question = chat.hears()
+    assert question["spec"]["error"].startswith(f"cannot read {stage.home}/train.yaml as user ml: no such file;")
+    assert HookRequest.model_validate(question).spec is not None
+    assert question["token_error"] == (
+        "no Slurm token: scontrol token said: slurm_fetch_token: error: Access/permission denied"
+    )
+    chat.says("answer", exit=0)
+    assert hook.ends()[0] == 0
+
+
+def test_a_restart_of_the_daemon_is_outlived_with_the_same_question(stage: Stage) -> None:
+    stage.spec()
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(), prolog=3)
+    chat = stage.accepts()
+    question = chat.hears()
+    chat.says("hello", v=1, deadline=60)
+    stage.daemon_dies()
+    chat.hangs_up()
+    time.sleep(0.2)
+    assert hook.process.poll() is None
+    stage.daemon_starts()
+    chat = stage.accepts()
+    assert chat.hears() == question
+    chat.says("hello", v=1, deadline=60)
+    chat.says("answer", exit=0)
+    assert hook.ends() == (0, "")
+
+
+def test_without_a_daemon_the_node_is_at_fault(stage: Stage) -> None:
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"), prolog=0.2)
+    code, said = hook.ends()
+    assert code == 1
+    assert said.startswith("slurm-k8s-bridge: prolog of job 7 on n2: bridged did not answer for 0 s (")
+    assert "No such file or directory" in said
+    assert "journalctl -u slurm-k8s-bridge" in said
+    assert "scontrol update nodename=n2 state=resume" in said
+    assert stage.marked() == ["7"]
+
+
+def test_a_daemon_that_accepts_and_says_nothing_is_none(stage: Stage) -> None:
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"), prolog=0.5)
+    stage.accepts().hears()
+    code, said = hook.ends()
+    assert code == 1
+    assert "it accepts, but says nothing" in said
+
+
+def test_past_its_own_deadline_the_daemon_has_one_last_word(stage: Stage) -> None:
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"), margin=0.1)
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("hello", v=1, deadline=0.1)
+    again = stage.accepts()
+    again.hears()
+    again.says("answer", exit=0)
+    assert hook.ends() == (0, "")
+
+
+def test_and_without_it_the_last_known_state_is_said(stage: Stage) -> None:
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"), margin=0.1, last_word=0.2)
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("hello", v=1, deadline=0.4)
+    chat.says("note", text="image x still pulling on n2")
+    code, said = hook.ends()
+    assert code == 1
+    assert "no verdict in its own time" in said
+    assert "last known: image x still pulling on n2" in said
+
+
+def test_exit_1_says_the_daemons_sentence(stage: Stage) -> None:
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"))
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("answer", exit=1, message="kubelet of n2 is dead")
+    assert hook.ends() == (1, "slurm-k8s-bridge: kubelet of n2 is dead\n")
+
+
+@pytest.mark.parametrize("code", [2, True, False, None, "0"])
+def test_any_other_exit_is_no_leave(stage: Stage, code: object) -> None:
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"))
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("answer", exit=code)
+    assert hook.ends()[0] == 1
+
+
+def test_a_refused_job_finds_the_reason_in_its_output_file(stage: Stage) -> None:
+    stage.spec()
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job())
+    chat = stage.accepts()
+    chat.hears()
+    output = stage.home / "slurm-7.out"
+    chat.says("answer", exit=0, message="spec.image: is missing", output=str(output))
+    assert hook.ends() == (0, "")
+    assert output.read_text() == "slurm-k8s-bridge: spec.image: is missing\n"
+    assert output.stat().st_uid == ML
+
+
+def test_sigterm_ends_it_at_once_with_the_state(stage: Stage) -> None:
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"))
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("hello", v=1, deadline=60)
+    chat.says("note", text="1/2 pods started")
+    time.sleep(0.05)
+    began = time.monotonic()
+    hook.process.send_signal(signal.SIGTERM)
+    code, said = hook.ends()
+    assert time.monotonic() - began < 1
+    assert code == 1
+    assert "ended by SIGTERM" in said
+    assert "1/2 pods started" in said
+
+
+def test_a_word_within_a_word_is_none(stage: Stage) -> None:
+    assert stage.hook("prolog", stage.job(False, SLURM_JOB_COMMENT="notk8s=x")).ends() == (0, "")
+    assert stage.marked() == []
+
+
+def test_a_job_that_is_not_ours_waits_for_the_release_of_an_earlier_run(stage: Stage) -> None:
+    stage.markers.mkdir()
+    (stage.markers / "5").write_text("{}")
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(False, SLURM_JOB_GPUS="0"))
+    chat = stage.accepts()
+    question = chat.hears()
+    assert (question["bridge"], question["spec"], question["token"]) == (False, None, None)
+    chat.says("hello", v=1, deadline=5)
+    chat.says("scan", id=3, pods=["0b8b5a8e-0000-4000-8000-000000000001"], devices=[], uid=None)
+    assert chat.hears() == {"kind": "scanned", "id": 3, "leftovers": [], "error": None}
+    chat.says("answer", exit=0, released=[5])
+    assert hook.ends() == (0, "")
+    assert stage.marked() == []
+
+
+@pytest.mark.parametrize(("gpus", "exit_code"), [("", 0), ("0,1", 1)])
+def test_without_a_daemon_it_is_stopped_only_if_it_has_gpus(stage: Stage, gpus: str, exit_code: int) -> None:
+    stage.markers.mkdir()
+    (stage.markers / "5").write_text("{}")
+    code, said = stage.hook("prolog", stage.job(False, SLURM_JOB_GPUS=gpus), foreign=0.2).ends()
+    assert code == exit_code
+    assert "runs of job 5 have not proven that they left this node" in said
+
+
+def test_a_fault_of_the_hook_is_one_sentence(stage: Stage) -> None:
+    env = stage.job(SLURMD_NODENAME="n2")
+    del env["SLURM_JOB_UID"]
+    code, said = stage.hook("prolog", env).ends()
+    assert code == 1
+    assert said.count("\n") == 1
+    assert "slurmd gave no SLURM_JOB_UID" in said
+
+
+def test_bytes_that_are_no_utf8_do_not_stop_it(stage: Stage) -> None:
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2", SLURM_JOB_RESERVATION="\udcff"))
+    chat = stage.accepts()
+    assert chat.hears()["env"]["SLURM_JOB_RESERVATION"] == "�"
+    chat.says("answer", exit=0)
+    assert hook.ends()[0] == 0

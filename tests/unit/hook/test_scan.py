@@ -1,0 +1,113 @@
+"""The proof of release, over made-up trees for every cgroup driver and over the real /proc."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from bridge.hook import scan
+from tests.unit.hook.stage import ML, needs_root
+
+POD = "3c1f6a52-9d0e-4c59-8a6e-5b0a6d1f2e77"
+UNDERSCORED = POD.replace("-", "_")
+
+
+def process(proc: Path, pid: int, cgroup: str = "0::/\n", uid: int = 0, state: str = "S (sleeping)") -> Path:
+    """One process of a made-up /proc."""
+    place = proc / str(pid)
+    (place / "fd").mkdir(parents=True)
+    (place / "task" / str(pid)).mkdir(parents=True)
+    (place / "cgroup").write_text(cgroup)
+    status = f"Name:\tpython3\nState:\t{state}\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\n"
+    (place / "status").write_text(status)
+    (place / "task" / str(pid) / "status").write_text(status)
+    return place
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> Path:
+    process(tmp_path, 1)
+    (tmp_path / "self").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "cgroup",
+    [
+        f"0::/kubepods/besteffort/pod{POD}/0123abc\n",
+        f"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{UNDERSCORED}.slice/cri-x.scope\n",
+        f"0::/../../kubepods-pod{UNDERSCORED}.slice:cri-containerd:0123abc\n",
+        f"12:cpuset:/\n5:devices:/kubepods/pod{POD}/0123abc\n1:name=systemd:/\n0::/\n",
+        f"9:memory:/kubepods.slice/kubepods-pod{UNDERSCORED}.slice/crio-1.scope\n0::/system.slice\n",
+    ],
+)
+def test_every_driver_and_version(proc: Path, cgroup: str) -> None:
+    process(proc, 40, cgroup)
+    assert scan.leftovers([POD], [], None, str(proc)) == [{"pid": 40, "command": "python3", "why": "is in pod " + POD}]
+    assert scan.leftovers(["00000000-9d0e-4c59-8a6e-5b0a6d1f2e77"], [], None, str(proc)) == []
+
+
+def test_a_zombie_holds_nothing_but_its_threads_do(proc: Path) -> None:
+    place = process(proc, 40, f"0::/pod{POD}\n", state="Z (zombie)")
+    assert scan.leftovers([POD], [], None, str(proc)) == []
+    (place / "task/41").mkdir()
+    (place / "task/41/status").write_text("Name:\tx\nState:\tD (disk sleep)\nUid:\t0\t0\t0\t0\n")
+    assert scan.leftovers([POD], [], None, str(proc))
+
+
+def test_a_process_that_vanishes_is_gone(proc: Path) -> None:
+    (proc / "40").mkdir()
+    assert scan.leftovers([POD], ["/dev/null"], None, str(proc)) == []
+
+
+def test_a_device_is_known_by_its_number_and_its_holder_by_the_uid(proc: Path) -> None:
+    holder = process(proc, 40, uid=ML)
+    (holder / "fd/0").symlink_to("/dev/zero")
+    (holder / "fd/7").symlink_to("/dev/null")
+    assert scan.leftovers([POD], ["/dev/nul*"], ML, str(proc))[0]["why"] == f"holds /dev/null as uid {ML}"
+    assert scan.leftovers([], ["/dev/null"], ML + 1, str(proc)) == []
+    assert scan.leftovers([], ["/dev/null"], None, str(proc)) != []
+    assert scan.leftovers([], ["/dev/no-such-*"], ML, str(proc)) == []
+
+
+def test_an_unknown_owner_means_every_account_but_the_systems(proc: Path) -> None:
+    (process(proc, 40, uid=143) / "fd/7").symlink_to("/dev/null")
+    assert scan.leftovers([], ["/dev/null"], None, str(proc)) == []
+
+
+@pytest.mark.parametrize("uid", ["", "1", 7])
+def test_a_pod_uid_that_is_none_is_an_error(proc: Path, uid: object) -> None:
+    with pytest.raises(scan.ScanError):
+        scan.leftovers([uid], [], None, str(proc))  # type: ignore[list-item]
+
+
+def test_what_cannot_be_seen_is_not_clean(proc: Path, tmp_path: Path) -> None:
+    with pytest.raises(scan.ScanError, match="cannot list"):
+        scan.leftovers([POD], [], None, str(tmp_path / "none"))
+    (proc / "40").mkdir()
+    (proc / "40/cgroup").mkdir()
+    with pytest.raises(scan.ScanError, match="cannot read"):
+        scan.leftovers([POD], [], None, str(proc))
+    (tmp_path / "hidden").mkdir()
+    with pytest.raises(scan.ScanError, match="hidepid"):
+        scan.leftovers([], [], None, str(tmp_path / "hidden"))
+
+
+def test_the_real_proc_is_clean_of_a_pod_that_never_was() -> None:
+    began = time.monotonic()
+    assert scan.leftovers([POD], [], None) == []
+    assert time.monotonic() - began < 5
+
+
+@needs_root
+def test_a_real_holder_of_another_device_node_with_the_same_number(tmp_path: Path) -> None:
+    mine, theirs = tmp_path / "gpu0", tmp_path / "in-container"
+    for node in (mine, theirs):
+        os.mknod(node, 0o20666, os.makedev(1, 5))
+    with theirs.open("rb") as held, subprocess.Popen(["sleep", "60"], stdin=held, user=ML, group=ML) as holder:
+        found = scan.leftovers([], [str(tmp_path / "gpu*")], ML)
+        holder.kill()
+    assert found == [{"pid": holder.pid, "command": "sleep", "why": f"holds {mine} as uid {ML}"}]
+    assert scan.leftovers([], [str(tmp_path / "gpu*")], ML) == []

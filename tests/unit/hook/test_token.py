@@ -1,0 +1,75 @@
+"""Minting: whose token, for how long, and what is said when there is none."""
+
+import os
+import time
+
+import pytest
+
+from bridge.hook import token
+from bridge.hook.job import Job
+from bridge.hook.paths import Paths
+from tests.unit.hook.stage import Stage
+
+
+def mint(stage: Stage, seconds: float = 5, **more: str) -> str:
+    env = {os.fsencode(name): os.fsencode(value) for name, value in stage.job(**more).items()}
+    return token.Mint(Job(env), "prolog", 1000.0, Paths(scontrol=str(stage.scontrol)), seconds).collect()
+
+
+@pytest.mark.parametrize(
+    ("phase", "end", "seconds"),
+    [
+        ("prolog", 4600, 4500),
+        ("prolog", 1060, 1800),
+        ("prolog", 10**9, 86400),
+        ("prolog", None, 1800),
+        ("epilog", 10**9, 3600),
+    ],
+)
+def test_lifespan(phase: str, end: int | None, seconds: int) -> None:
+    env = {} if end is None else {b"SLURM_JOB_END_TIME": b"%d" % end}
+    assert token.lifespan(Job(env), phase, 1000.5) == seconds
+
+
+def test_scontrol_gets_an_environment_of_three(stage: Stage) -> None:
+    stage.scontrol_says('echo "SLURM_JWT=$(/usr/bin/env | /usr/bin/sort | /usr/bin/tr "\\n" " ")"')
+    said = mint(stage, SLURM_CONF="/run/slurm/conf/slurm.conf")
+    assert said.replace("PWD=/", "").replace("_=/usr/bin/env", "").split() == [
+        "LC_ALL=C",
+        "PATH=/usr/bin:/bin",
+        "SLURM_CONF=/run/slurm/conf/slurm.conf",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ("exit 1", "scontrol token said: nothing"),
+        ("echo token disabled by configuration >&2; exit 1", "said: token disabled by configuration"),
+        ("echo SLURM_JWT=", "said: nothing"),
+    ],
+)
+def test_no_token_is_one_sentence(stage: Stage, script: str, sentence: str) -> None:
+    stage.scontrol_says(script)
+    with pytest.raises(token.NoTokenError, match=sentence):
+        mint(stage)
+
+
+def test_a_hanging_controller_costs_the_time_out(stage: Stage) -> None:
+    stage.scontrol_says("exec /bin/sleep 60")
+    began = time.monotonic()
+    with pytest.raises(token.NoTokenError, match="is slurmctld up"):
+        mint(stage, seconds=0.2)
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("user", ["root", "slurm", "", "-x", "a b", "a=b", "a\nb"])
+def test_owners_that_no_token_is_minted_for(stage: Stage, user: str) -> None:
+    stage.scontrol_says("echo SLURM_JWT=mighty")
+    with pytest.raises(token.NoTokenError):
+        mint(stage, SLURM_JOB_USER=user)
+
+
+def test_without_scontrol(stage: Stage) -> None:
+    with pytest.raises(token.NoTokenError):
+        mint(stage)

@@ -1,0 +1,308 @@
+import json
+import ssl
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.errors import (
+    BridgeError,
+    ConfigError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+)
+from bridge.kube.api import Selector
+from bridge.kube.credentials import Credentials
+from tests.fakes.httpserver import Drop, Reply, ScriptedServer, Silence
+from tests.unit.kube.conftest import Connect, kubeconfig, make_authority
+
+POD = {"metadata": {"name": "p", "uid": "u1", "namespace": "ns", "managedFields": [1]}, "spec": {}}
+
+
+def status(code: int, reason: str, message: str = "no", **headers: str) -> Reply:
+    body = {"kind": "Status", "status": "Failure", "reason": reason, "message": message, "code": code}
+    return Reply(body, code, headers)
+
+
+def page(*items: Any, more: str = "") -> Reply:
+    return Reply({"items": list(items), "metadata": {"resourceVersion": "7", "continue": more}})
+
+
+def test_an_object_comes_without_managed_fields(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(Reply(POD))
+    assert connect(server.url).pod("ns", "p") == {
+        "metadata": {"name": "p", "uid": "u1", "namespace": "ns"},
+        "spec": {},
+    }
+    assert server.received[0].path == "/api/v1/namespaces/ns/pods/p"
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (status(403, "Forbidden", "exceeded quota: gpu"), Forbidden),
+        (status(404, "NotFound"), NotFound),
+        (status(409, "AlreadyExists"), Conflict),
+        (status(400, "BadRequest"), Invalid),
+        (status(422, "Invalid"), Invalid),
+        (status(413, "RequestEntityTooLarge"), Invalid),
+        (Reply(b"404 page not found", 404), Unavailable),
+        (Reply({"kind": "Thing"}, 404), Unavailable),
+        (status(429, "TooManyRequests", **{"Retry-After": "7"}), Unavailable),
+        (status(500, "InternalError", "failed calling webhook"), Unavailable),
+        (Reply(b"<html>", 502), Unavailable),
+        (Reply(b"", 301, {"Location": "http://127.0.0.1:1/"}), Unavailable),
+        (Reply(b"<html>", 200), Unavailable),
+        (Reply([], 200), Unavailable),
+        (Reply({"kind": "Status"}, 200), None),
+        (Drop(), Unavailable),
+    ],
+)
+def test_each_answer_is_one_error(
+    server: ScriptedServer, connect: Connect, answer: Reply, error: type[BridgeError] | None
+) -> None:
+    server.answers(answer)
+    client = connect(server.url)
+    if error is None:
+        client.create_workload("ns", {})
+        return
+    with pytest.raises(error) as raised:
+        client.create_workload("ns", {})
+    assert type(raised.value) is error
+    assert len(server.received) == 1
+
+
+def test_the_servers_words_reach_the_person(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(status(403, "Forbidden", "exceeded quota: gpu"))
+    with pytest.raises(Forbidden, match="exceeded quota: gpu") as raised:
+        connect(server.url).create_workload("ns", {})
+    assert (raised.value.status, raised.value.reason) == (403, "Forbidden")
+
+
+def test_retry_after_is_handed_on(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(status(429, "TooManyRequests", **{"Retry-After": "7"}))
+    with pytest.raises(Unavailable) as raised:
+        connect(server.url).pod("ns", "p")
+    assert raised.value.retry_after == 7
+    assert len(server.received) == 1, "seven seconds do not fit into the call's five"
+
+
+def test_a_read_is_tried_again(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(Drop(), Reply(b"", 503), Reply(POD))
+    assert connect(server.url).pod("ns", "p")["metadata"]["uid"] == "u1"
+
+
+def test_a_create_and_a_patch_are_not(server: ScriptedServer, connect: Connect) -> None:
+    client = connect(server.url)
+    server.answers(Reply(b"", 503))
+    with pytest.raises(Unavailable):
+        client.create_workload("ns", {})
+    server.answers(Drop())
+    with pytest.raises(Unavailable):
+        client.patch_pod("ns", "p", [])
+    assert [request.method for request in server.received] == ["POST", "PATCH"]
+
+
+def test_a_dead_server_ends_at_the_deadline(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(Silence(), Silence(), Silence())
+    begun = time.monotonic()
+    with pytest.raises(Unavailable, match="timed out"):
+        connect(server.url, timeout=0.6).pod("ns", "p")
+    assert time.monotonic() - begun < 1.5
+    assert len(server.received) >= 2, "a dead connection leaves time for another"
+
+
+def test_nobody_listens(connect: Connect) -> None:
+    with pytest.raises(Unavailable):
+        connect("http://127.0.0.1:1", timeout=1).node("n")
+
+
+def test_a_create_is_strict(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(Reply({"made": 1}, 201))
+    assert connect(server.url).create_workload("ns", {"a": 1}) == {"made": 1}
+    request = server.received[0]
+    assert request.path == "/apis/kubeflow.org/v1/namespaces/ns/pytorchjobs"
+    assert (request.query, request.json()) == ({"fieldValidation": "Strict"}, {"a": 1})
+    assert request.headers["Content-Type"] == "application/json"
+
+
+def test_a_patch_is_a_json_patch(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(Reply(POD))
+    connect(server.url).patch_pod("ns", "p", [{"op": "test", "path": "/metadata/uid", "value": "u1"}])
+    assert server.received[0].headers["Content-Type"] == "application/json-patch+json"
+    assert server.received[0].json()[0]["op"] == "test"
+
+
+def test_a_delete_names_its_uid(server: ScriptedServer, connect: Connect) -> None:
+    client = connect(server.url)
+    server.answers(Reply({}), Reply({}))
+    client.delete_workload("ns", "w", "u1")
+    client.delete_pod("ns", "p", "u1")
+    workload, pod = (request.json() for request in server.received)
+    assert (workload["preconditions"], workload["propagationPolicy"]) == ({"uid": "u1"}, "Foreground")
+    assert pod["preconditions"] == {"uid": "u1"}
+    assert "propagationPolicy" not in pod
+
+
+def test_another_object_of_that_name_means_ours_is_gone(server: ScriptedServer, connect: Connect) -> None:
+    client = connect(server.url)
+    server.answers(status(409, "Conflict"), Reply(POD))
+    with pytest.raises(NotFound):
+        client.delete_pod("ns", "p", "older")
+    server.answers(status(409, "Conflict"), Reply(POD))
+    with pytest.raises(Conflict):
+        client.delete_pod("ns", "p", "u1")
+    server.answers(status(409, "Conflict"), status(404, "NotFound"))
+    with pytest.raises(NotFound):
+        client.delete_pod("ns", "p", "u1")
+
+
+def test_a_list_is_consistent_selected_and_whole(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(page(POD, more="next"), page({**POD, "metadata": {"name": "q", "uid": "u2"}}))
+    selector = Selector(name="p", labels={"a/b": "c", "d": "e"}, node="n1")
+    pods = connect(server.url).list_pods("ns", selector)
+    assert [pod["metadata"]["name"] for pod in pods] == ["p", "q"]
+    first, second = server.received
+    assert first.query["labelSelector"] == "a/b=c,d=e"
+    assert first.query["fieldSelector"] == "metadata.name=p,spec.nodeName=n1"
+    assert "resourceVersion" not in first.query
+    assert second.query["continue"] == "next"
+
+
+def test_an_empty_answer_is_no_empty_list(server: ScriptedServer, connect: Connect) -> None:
+    server.route = lambda _: Reply({})
+    with pytest.raises(Unavailable, match="not a list"):
+        connect(server.url).list_pods("ns", Selector())
+
+
+def test_events_are_told_in_order(server: ScriptedServer, connect: Connect) -> None:
+    def event(name: str, **times: str) -> dict[str, Any]:
+        return {"metadata": {"name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:09Z"}, **times}
+
+    server.answers(
+        page(
+            event("third"),
+            event("second", eventTime="2026-01-01T00:00:05.000000Z"),
+            event("first", lastTimestamp="2026-01-01T00:00:01Z"),
+        )
+    )
+    events = connect(server.url).events_of("ns", "u1")
+    assert [event["metadata"]["name"] for event in events] == ["first", "second", "third"]
+    assert server.received[0].query["fieldSelector"] == "involvedObject.uid=u1"
+
+
+def test_connections_are_used_again(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(Reply(POD), Reply(POD), status(404, "NotFound"), Reply(POD))
+    client = connect(server.url)
+    client.pod("ns", "p")
+    client.pod("ns", "p")
+    with pytest.raises(NotFound):
+        client.pod("ns", "p")
+    client.pod("ns", "p")
+    assert {request.connection for request in server.received} == {0}
+
+
+def test_a_proxy_of_the_environment_is_ignored(
+    server: ScriptedServer, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    server.answers(Reply(POD))
+    connect(server.url).pod("ns", "p")
+
+
+def test_a_changed_token_file_is_used_at_once(server: ScriptedServer, connect: Connect, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("first\n")
+    server.route = lambda _: Reply(POD)
+    client = connect(server.url, tokenFile="token", token="inline")
+    client.pod("ns", "p")
+    token.write_text("second-one\n")
+    client.pod("ns", "p")
+    assert [request.headers["Authorization"] for request in server.received] == [
+        "Bearer first",
+        "Bearer second-one",
+    ]
+
+
+def test_a_refused_credential_is_read_again_once(server: ScriptedServer, connect: Connect, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("t")
+    client = connect(server.url, tokenFile="token")
+    server.answers(
+        status(401, "Unauthorized"), Reply({}, 201), status(401, "Unauthorized"), status(401, "Unauthorized")
+    )
+    client.create_workload("ns", {})
+    with pytest.raises(Unauthenticated):
+        client.create_workload("ns", {})
+    assert len(server.received) == 4
+
+
+def test_an_unreadable_token_keeps_the_old_one(server: ScriptedServer, connect: Connect, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("first")
+    server.route = lambda _: Reply(POD)
+    client = connect(server.url, tokenFile="token")
+    token.unlink()
+    client.pod("ns", "p")
+    token.write_text("second")
+    client.pod("ns", "p")
+    assert [request.headers["Authorization"] for request in server.received] == [
+        "Bearer first",
+        "Bearer second",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "a: b",
+        "{",
+        kubeconfig("http://x", tokenFile="missing"),
+        kubeconfig("http://x", token="se cret"),
+    ],
+)
+def test_a_bad_kubeconfig_is_told_at_the_start(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "bad"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="bad") as raised:
+        Credentials(path)
+    assert "se cret" not in str(raised.value)
+
+
+def test_no_exception_shows_the_kubeconfigs_lines(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text("users: [{user: {token: 'sesame}}]")
+    with pytest.raises(ConfigError) as raised:
+        Credentials(path)
+    assert "sesame" not in repr(raised.value) + repr(raised.value.__cause__)
+
+
+def test_tls_and_a_renewed_authority(tmp_path: Path, connect: Connect) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for directory in (old, new):
+        directory.mkdir()
+        make_authority(directory)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(new / "server.pem", new / "server.key")
+    ca = tmp_path / "ca.pem"
+    ca.write_bytes((old / "ca.pem").read_bytes())
+    with ScriptedServer(context) as server:
+        server.route = lambda _: Reply(POD)
+        client = connect(server.url, ca=ca, timeout=1)
+        with pytest.raises(Unavailable, match="CERTIFICATE_VERIFY_FAILED"):
+            client.pod("ns", "p")
+        ca.write_bytes((new / "ca.pem").read_bytes() + b"\n")
+        assert client.pod("ns", "p")["metadata"]["name"] == "p"
+
+
+def test_the_body_of_a_delete_is_json(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(Reply({}))
+    connect(server.url).delete_pod("ns", "p", "u1")
+    assert json.loads(server.received[0].body)["kind"] == "DeleteOptions"
