@@ -1,0 +1,59 @@
+"""What the bridge relies on at slurmrestd."""
+
+import pytest
+
+from bridge.errors import Forbidden, NotFound, Unauthenticated
+from tests.contract.running import eventually
+from tests.contract.slurm_worlds import Slurm
+
+
+def test_a_job_is_read(slurm: Slurm) -> None:
+    first, last = slurm.running_array(2, "k8s=a.yaml")
+    job = slurm.rest.job(slurm.ml, first)
+    assert (job.job_id, job.array_job_id, job.array_task_id) == (first, last, 0)
+    assert (job.user_name, job.comment, job.batch, job.restart_count) == ("ml", "k8s=a.yaml", True, 0)
+    assert "RUNNING" in job.states
+    assert job.start_time > 0
+    assert slurm.rest.job(slurm.ml, last).array_task_id == 1
+
+
+def test_what_slurm_says_clearly(slurm: Slurm) -> None:
+    with pytest.raises(NotFound):
+        slurm.rest.job(slurm.ml, 9_999_999)
+    with pytest.raises(Unauthenticated):
+        slurm.rest.job(slurm.revoked, 9_999_999)
+
+
+@pytest.mark.parametrize("chosen", [0, 1, 2])
+def test_a_comment_is_of_one_element(slurm: Slurm, chosen: int) -> None:
+    elements = slurm.running_array(3, "old")
+    slurm.rest.set_comment(slurm.ml, slurm.rest.job(slurm.ml, elements[chosen]), "new | k8s: ünser Satz")
+    comments = [slurm.rest.job(slurm.ml, element).comment for element in elements]
+    assert comments == ["new | k8s: ünser Satz" if index == chosen else "old" for index in range(3)]
+
+
+@pytest.mark.parametrize("chosen", [0, 2])
+def test_one_element_is_cancelled(slurm: Slurm, chosen: int) -> None:
+    elements = slurm.running_array(3, "c")
+    victim = slurm.rest.job(slurm.ml, elements[chosen])
+    slurm.rest.cancel(slurm.ml, victim)
+    eventually(lambda: "CANCELLED" in slurm.rest.job(slurm.ml, victim.job_id).states, "the cancellation")
+    rest = [slurm.rest.job(slurm.ml, element) for element in elements if element != victim.job_id]
+    assert all("RUNNING" in job.states for job in rest)
+    slurm.rest.cancel(slurm.ml, victim)
+
+
+def test_one_element_is_held(slurm: Slurm) -> None:
+    elements = slurm.running_array(3, "c")
+    slurm.rest.hold(slurm.ml, slurm.rest.job(slurm.ml, elements[2]))
+    assert [slurm.is_held(element) for element in elements] == [False, False, True]
+
+
+def test_another_users_job_is_forbidden(slurm: Slurm) -> None:
+    (element,) = slurm.running_array(1, "mine")
+    job = slurm.rest.job(slurm.ml, element)
+    with pytest.raises(Forbidden):
+        slurm.rest.set_comment(slurm.other, job, "theirs")
+    with pytest.raises(Forbidden):
+        slurm.rest.cancel(slurm.other, job)
+    assert slurm.rest.job(slurm.ml, element).comment == "mine"

@@ -1,0 +1,35 @@
+"""Specs that the tests submit."""
+
+import json
+
+_CONTAINER_JOB = {"apiVersion": "slurm-k8s-bridge/v1", "kind": "ContainerJob"}
+
+
+def container_job(image: str, script: str, **more: object) -> str:
+    """A ContainerJob that runs a line of shell. YAML is a superset of JSON."""
+    return json.dumps(_CONTAINER_JOB | {"image": image, "command": ["sh", "-c", script]} | more)
+
+
+def training(image: str, *arguments: str) -> str:
+    """The torch DDP training as a ContainerJob."""
+    command = ["python3", "/opt/train/ddp.py"]
+    return json.dumps(_CONTAINER_JOB | {"image": image, "command": command, "args": list(arguments)})
+
+
+def pytorch_job(image: str, *arguments: str) -> str:
+    """The same as people bring it: a Master and a Worker, OnFailure, no resources, as the operator's examples."""
+    container = {
+        "name": "pytorch",
+        "image": image,
+        "imagePullPolicy": "Always",
+        "command": ["python3", "/opt/train/ddp.py", *arguments],
+    }
+    replica = {"replicas": 1, "restartPolicy": "OnFailure", "template": {"spec": {"containers": [container]}}}
+    return json.dumps(
+        {
+            "apiVersion": "kubeflow.org/v1",
+            "kind": "PyTorchJob",
+            "metadata": {"name": "pytorch-simple", "namespace": "kubeflow"},
+            "spec": {"pytorchReplicaSpecs": {"Master": replica, "Worker": replica}},
+        }
+    )

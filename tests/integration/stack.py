@@ -1,0 +1,296 @@
+"""What a test does with the stack: submit as a user, look at both worlds, break things on purpose."""
+
+import json
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.request import Request, urlopen
+
+STACK = Path(__file__).parent.parent / "stack" / "stack"
+NODES = ("compute1", "compute2")
+ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
+T = TypeVar("T")
+_PERIOD = 0.1  # seconds between two looks at something that sends no event
+
+
+def eventually(look: Callable[[], T], seconds: float, what: str) -> T:
+    """The first true answer of `look`; fails naming what did not come."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = look()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {seconds:.0f} s; last seen: {answer!r}")
+        time.sleep(_PERIOD)
+
+
+@dataclass
+class Job:
+    """A submitted job and where its output goes."""
+
+    id: int
+    user: str
+    output: str
+    directory: str
+
+
+@dataclass
+class PodWatch:
+    """An independent watcher: when each pod became ready and was gone (seconds since the epoch), and where it ran."""
+
+    ready: dict[str, float] = field(default_factory=dict)
+    gone: dict[str, float] = field(default_factory=dict)
+    nodes: dict[str, str] = field(default_factory=dict)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    begun: threading.Event = field(default_factory=threading.Event)
+
+    def take(self, event: dict[str, Any]) -> None:
+        """One event of the watch."""
+        at, pod = time.time(), event["object"]
+        if event["type"] == "BOOKMARK":
+            self.begun.set()
+            return
+        name = pod["metadata"]["name"]
+        with self.changed:
+            self.nodes[name] = pod["spec"].get("nodeName", "")
+            conditions = {item["type"]: item["status"] for item in pod["status"].get("conditions", [])}
+            if conditions.get("Ready") == "True":
+                self.ready.setdefault(name, at)
+            if event["type"] == "DELETED":
+                self.gone[name] = at
+            self.changed.notify_all()
+
+    def await_ready(self, count: int, seconds: float) -> None:
+        """Until so many pods have been ready."""
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.ready) >= count, seconds), f"ready: {self.ready}"
+
+
+class Stack:
+    """A running stack."""
+
+    def __init__(self, description: dict[str, Any]) -> None:
+        self.description = description
+        self.namespace = str(description["namespace"])
+        self.images: dict[str, str] = description["images"]
+
+    @staticmethod
+    def describe() -> dict[str, Any]:
+        """What the stack says of itself."""
+        done = subprocess.run([STACK, "status", "--json"], check=True, capture_output=True, text=True)
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    # -- commands
+
+    def exec(self, node: str, *words: str, check: bool = True, stdin: str | None = None, user: str = "") -> str:
+        """Run a command on a node; its standard output."""
+        command = ["docker", "exec", "-i", *(["--user", user] if user else []), self.container(node), *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, input=stdin)
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(words)} on {node}: exit {done.returncode}: {done.stderr or done.stdout}")
+        return done.stdout
+
+    def sh(self, node: str, script: str, check: bool = True) -> str:
+        """Run a line of shell on a node as root."""
+        return self.exec(node, "sh", "-c", script, check=check)
+
+    def container(self, service: str) -> str:
+        """The container of a service."""
+        return str(self.description["containers"][service])
+
+    def docker(self, verb: str, service: str) -> None:
+        """docker stop, start, pause, unpause of one service."""
+        subprocess.run(["docker", verb, self.container(service)], check=True, capture_output=True)
+
+    def kubectl(self, *words: str, stdin: str | None = None) -> str:
+        """kubectl as the cluster's administrator."""
+        done = subprocess.run(self._kubectl(*words), capture_output=True, text=True, check=False, input=stdin)
+        assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stderr}"
+        return done.stdout
+
+    def _kubectl(self, *words: str) -> list[str]:
+        return [self.description["kubectl"], "--kubeconfig", self.description["admin_kubeconfig"], *words]
+
+    def objects(self, kind: str, selector: str = "") -> list[dict[str, Any]]:
+        """All objects of a kind in the jobs' namespace."""
+        words = ["-n", self.namespace, "get", kind, "-o", "json", *(["-l", selector] if selector else [])]
+        items: list[dict[str, Any]] = json.loads(self.kubectl(*words))["items"]
+        return items
+
+    @contextmanager
+    def watching_pods(self) -> Iterator[PodWatch]:
+        """An independent watcher of the pods in the jobs' namespace."""
+        # The server tells what there is, then that this was all (a bookmark), then every change.
+        options = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
+        words = self._kubectl("get", "--raw", f"/api/v1/namespaces/{self.namespace}/pods?{options}")
+        watch = PodWatch()
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            reader = threading.Thread(target=_read_events, args=(process, watch))
+            reader.start()
+            assert watch.begun.wait(20)
+            try:
+                yield watch
+            finally:
+                process.terminate()
+                reader.join()
+
+    # -- Slurm
+
+    def write(self, path: str, text: str, owner: str = "ml", mode: str = "644") -> None:
+        """Write a file in a shared home."""
+        self.exec("login", "sh", "-c", f"mkdir -p $(dirname {path}) && cat > {path} && chown {owner}: {path} "
+                  f"$(dirname {path}) && chmod {mode} {path}", stdin=text)  # fmt: skip
+
+    def submit(
+        self,
+        spec: str | None,
+        *options: str,
+        script: str = "exec bridgectl attach",
+        user: str = "ml",
+        name: str = "job",
+    ) -> Job:
+        """sbatch as this user, in a new directory of their home; the spec goes to job.yaml in it."""
+        directory = self.new_directory(user, name)
+        if spec is not None:
+            self.write(f"{directory}/job.yaml", spec, user)
+            options = ("--comment=k8s=job.yaml", *options)
+        text = f"#!/bin/bash\n{script}\n"
+        words = ["sbatch", "--parsable", f"--chdir={directory}", f"--output={directory}/out", *options]
+        number = self.exec("login", *words, stdin=text, user=user).strip()
+        return Job(int(number.split(";")[0]), user, f"{directory}/out", directory)
+
+    def new_directory(self, user: str, name: str) -> str:
+        """An empty directory in a user's home."""
+        return self.exec("login", "mktemp", "-d", f"/home/{user}/{name}-XXXXXX", user=user).strip()
+
+    def run(self, spec: str | None, *options: str, script: str = "exec bridgectl attach", seconds: float = 60) -> Job:
+        """Submit and wait until the job has ended and its nodes are idle."""
+        job = self.submit(spec, *options, script=script)
+        self.await_end(job, seconds)
+        return job
+
+    def await_end(self, job: Job, seconds: float = 60) -> None:
+        """Until the job is over and accounted for, and both nodes idle."""
+        self.await_ended([job], seconds)
+        self.await_idle(30)
+
+    def await_ended(self, jobs: Sequence[Job], seconds: float) -> None:
+        """Until accounting knows the end of each of these jobs."""
+        waiting = {job.id: job for job in jobs}
+
+        def look() -> bool:
+            for job in list(waiting.values()):
+                if self.state(job) not in ENDED:
+                    break
+                del waiting[job.id]
+            drained = [f"{node} {state}" for node, state in self.node_states().items() if "drain" in state]
+            assert not drained, drained
+            return not waiting
+
+        eventually(look, seconds, f"end of jobs {sorted(waiting)}")
+
+    def await_state(self, job: Job, state: str, seconds: float = 30) -> None:
+        """Until slurmctld shows this job state."""
+        eventually(lambda: self.show(job).get("JobState") == state, seconds, f"job {job.id} {state}")
+
+    def await_idle(self, seconds: float = 15) -> None:
+        """Until both nodes are idle, none drained."""
+        eventually(lambda: set(self.node_states().values()) == {"idle"}, seconds, f"idle nodes {self.node_states()}")
+
+    def node_states(self) -> dict[str, str]:
+        """Slurm's state of each node."""
+        lines = self.exec("login", "sinfo", "-h", "-N", "-o", "%N %T").split("\n")
+        return dict(line.split() for line in lines if line)
+
+    def state(self, job: Job) -> str:
+        """The job's state as accounting has it."""
+        return self.sacct(job, "State").split(" ")[0]
+
+    def sacct(self, job: Job, field_name: str) -> str:
+        """One field of the job's own line in accounting."""
+        words = ["sacct", "-X", "-n", "-P", "-j", str(job.id), "-o", field_name]
+        lines = self.exec("login", *words).strip().split("\n")
+        return lines[-1]
+
+    def show(self, job: Job) -> dict[str, str]:
+        """`scontrol show job`, as far as it is NAME=value."""
+        text = self.exec("login", "scontrol", "show", "job", str(job.id), check=False)
+        return dict(re.findall(r"^\s+(\w+)=(.*?)(?:\s+\w+=.*)?$", text, flags=re.MULTILINE)) | dict(
+            re.findall(r"\b(JobState|Reason|StartTime|Restarts)=(\S+)", text)
+        )
+
+    def comment(self, job: Job) -> str:
+        """The job's comment while slurmctld remembers the job."""
+        return self.show(job).get("Comment", "")
+
+    def output(self, job: Job) -> str:
+        """The Slurm output file."""
+        return self.exec("login", "cat", job.output, check=False)
+
+    # -- the state of things
+
+    def make_clean(self) -> None:
+        """Before a test: no job, no workload, nodes in service, all services as they should be."""
+        self.registry({"mode": "ok"})
+        self.exec("login", "scancel", "--user=ml,other", "--full", check=False)
+        self.exec("login", "sh", "-c", "scancel -u ml; scancel -u other", check=False)
+        for node, state in self.node_states().items():
+            if "drain" in state or "down" in state:
+                self.exec("slurmctld", "scontrol", "update", f"nodename={node}", "state=resume", check=False)
+        self.await_idle(60)
+        self.assert_clean()
+
+    def assert_clean(self) -> None:
+        """Nothing left anywhere: nodes idle, no workload, pod, service or run marker."""
+        self.await_idle(30)
+        for kind in ("pytorchjobs", "pods", "services"):
+            eventually(lambda kind=kind: not self.names(kind), 10, f"no {kind} left")  # type: ignore[misc]
+        for node in NODES:
+            assert self.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split() == []
+
+    def names(self, kind: str) -> list[str]:
+        """Names of all objects of a kind in the jobs' namespace."""
+        return [item["metadata"]["name"] for item in self.objects(kind)]
+
+    def registry(self, rule: dict[str, Any]) -> None:
+        """Tell the registry how to answer."""
+        url = f"{self.description['registry_control']}/mode"
+        with urlopen(Request(url, data=json.dumps(rule).encode(), method="PUT"), timeout=5) as answer:
+            assert answer.status == 200
+
+    def daemon_log(self, node: str, job: Job) -> list[dict[str, Any]]:
+        """What bridged said of a job on a node."""
+        lines = self.exec(node, "journalctl", "-u", "slurm-k8s-bridge", "-o", "cat", "--no-pager").split("\n")
+        events = [json.loads(line) for line in lines if line.startswith("{")]
+        return [event for event in events if event.get("job") == job.id]
+
+    def epilog_answered(self, node: str, job: Job) -> float:
+        """When the epilog of a job was answered on a node, in seconds since the epoch."""
+        answers = [e for e in self.daemon_log(node, job) if e["event"] == "hook_answered" and e["phase"] == "epilog"]
+        assert [answer["exit"] for answer in answers] == [0], answers
+        return datetime.fromisoformat(answers[0]["timestamp"]).timestamp()
+
+    def kill_daemon(self, node: str) -> None:
+        """kill -9, and wait until systemd has started the next one."""
+        pid = self.main_pid(node)
+        self.exec(node, "kill", "-9", pid)
+        eventually(lambda: self.main_pid(node) not in ("0", pid), 20, f"a new bridged on {node}")
+
+    def main_pid(self, node: str) -> str:
+        """The process of bridged on a node; "0" while there is none."""
+        return self.exec(node, "systemctl", "show", "-p", "MainPID", "--value", "slurm-k8s-bridge").strip()
+
+
+def _read_events(process: subprocess.Popen[str], watch: PodWatch) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        watch.take(json.loads(line))

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Install the product of the checkout in /src, and the configuration that a site would write.
+# The node's kubeconfig comes later, when there is an API server to make it with.
+set -eu
+if [ -e /src/packaging/install.sh ]; then
+    sh /src/packaging/install.sh
+fi
+mkdir -p /etc/slurm-k8s-bridge
+cp /stack/compute/bridge.toml /etc/slurm-k8s-bridge/bridge.toml
+cp /stack/node/slurmrestd-ca.pem /etc/slurm-k8s-bridge/slurmrestd-ca.pem
+chmod 644 /etc/slurm-k8s-bridge/bridge.toml /etc/slurm-k8s-bridge/slurmrestd-ca.pem
+# Until the node has its kubeconfig the daemon would only fail; slurmd waits for the same file.
+for unit in /etc/systemd/system/slurm-k8s-bridge* /usr/lib/systemd/system/slurm-k8s-bridge*; do
+    case "$unit" in
+        *.service | *.socket) ;;
+        *) continue ;;
+    esac
+    name=${unit##*/}
+    mkdir -p "/etc/systemd/system/$name.d"
+    cp /stack/compute/units/slurmd-provisioned.conf "/etc/systemd/system/$name.d/provisioned.conf"
+done

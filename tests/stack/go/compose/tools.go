@@ -1,0 +1,8 @@
+//go:build tools
+
+// Package tools pins the commands that the test stack builds from this module.
+package tools
+
+import (
+	_ "github.com/docker/compose/v2/cmd"
+)

@@ -1,0 +1,49 @@
+"""What compose.yaml and the services take as given: variables and generated settings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from . import compose, network
+from .places import CHECKOUT, STACK, cache, project, run_dir
+from .provision import Parts
+
+
+def write_environment(parts: Parts, addresses: network.Addresses, *, kwok: bool) -> None:
+    """Write the variables, and what the imitated nodes do if there are any."""
+    data = cache() / "registry"
+    data.mkdir(parents=True, exist_ok=True)
+    values = {
+        "SKB_PROJECT": project(),
+        "SKB_RUN": str(run_dir()),
+        "SKB_STACK": str(STACK),
+        "SKB_SRC": str(CHECKOUT),
+        "SKB_VENV": str(parts.venv),
+        "SKB_PREFIX": addresses.prefix,
+        "SKB_REGISTRY_DATA": str(data),
+        "SKB_PORT_APISERVER": str(addresses.apiserver_port),
+        "SKB_PORT_REGISTRY": str(addresses.registry_port),
+        "SKB_PORT_REGISTRY_CONTROL": str(addresses.registry_control_port),
+        # A thousand imitated nodes renew their leases late; nobody shall evict their pods for it.
+        "SKB_NODE_GRACE": "900s" if kwok else "40s",
+        "SKB_BIN_OPERATOR": str(parts.programs["training-operator"]),
+        "SKB_BIN_GPU_PLUGIN": str(parts.gpu_plugin),
+    }
+    values |= {f"SKB_BIN_{n.upper()}": str(f) for n, f in parts.programs.items() if "-" not in n}
+    values |= {f"SKB_IMAGE_{n.upper()}": tag for n, tag in parts.images.items()}
+    compose.write_env(run_dir() / "compose.env", values)
+    if kwok:
+        _write_kwok_stages(parts.programs["kwok"])
+
+
+def _write_kwok_stages(folder: Path) -> None:
+    # One left out counts as 0, and kwok ends.
+    options = {
+        "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
+        "kind": "KwokConfiguration",
+        "options": {"podPlayStageParallelism": 16, "nodePlayStageParallelism": 16, "nodeLeaseParallelism": 16},
+    }
+    stages = [file.read_text() for file in sorted(folder.glob("*.yaml"))]
+    target = run_dir() / "services" / "kwok" / "kwok.yaml"
+    target.write_text("\n---\n".join([json.dumps(options), *stages]))

@@ -1,0 +1,55 @@
+"""Where things are: the checkout, the cache outside of it, and this stack's own folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+STACK = Path(__file__).resolve().parent.parent
+CHECKOUT = STACK.parent.parent
+
+NODES = ("compute1", "compute2")
+NAMESPACE = "slurm-jobs"
+CLUSTER = "demo"
+# The images that jobs run: folder under images/ and name in the registry are the same.
+JOB_IMAGES = ("pause", "small", "train")
+
+
+def cache() -> Path:
+    """Return the folder that survives the stack and is shared by all checkouts."""
+    given = os.environ.get("SKB_CACHE")
+    if given:
+        return Path(given).resolve()
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "slurm-k8s-bridge"
+
+
+def project() -> str:
+    """Return the compose project's name, another one for every checkout."""
+    return "skb-" + hashlib.sha256(str(CHECKOUT).encode()).hexdigest()[:8]
+
+
+def run_dir() -> Path:
+    """Return the folder of this checkout's running stack."""
+    return cache() / "stacks" / project()
+
+
+def digest(parts: Iterable[str | Path]) -> str:
+    """Hash strings and the contents of files and folders into a short recipe key."""
+    total = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, str):
+            total.update(b"s" + part.encode() + b"\0")
+            continue
+        for file in _files(part):
+            name = file.relative_to(part) if part.is_dir() else Path(file.name)
+            total.update(b"f" + str(name).encode() + b"\0" + file.read_bytes() + b"\0")
+    return total.hexdigest()[:12]
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    return sorted(f for f in path.rglob("*") if f.is_file() and "__pycache__" not in f.parts)
