@@ -89,7 +89,9 @@ class SlurmWork:
         return events.Cancelled(clock.now())
 
     def _record(self, task: Task, who: Credential) -> JobRecord:
-        return task.run.record or self._rest.job(who, task.run.key.job_id)
+        allocation = task.run.allocation
+        told = task.run.key.job_id if allocation is None else allocation.told_job_id
+        return task.run.record or self._rest.job(who, told)
 
     def _who(self, task: Task) -> Credential:
         who = self._credentials(task.run.key)

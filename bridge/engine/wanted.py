@@ -75,9 +75,9 @@ def _opening(run: Run) -> Iterator[Activity]:
 def _creating(run: Run, at: float) -> Iterator[Activity]:
     if run.reporting and run.allocation is not None:
         if run.record is None:
-            yield do.LearnJob(run.allocation.job_id, run.tried("learn"))
+            yield do.LearnJob(run.allocation.told_job_id, run.tried("learn"))
         else:
-            yield do.PollJob(run.allocation.job_id)
+            yield do.PollJob(run.allocation.told_job_id)
     if run.manifest and run.workload is Workload.UNKNOWN:
         yield do.CreateWorkload(run.manifest, run.tried("create"))
     if _has_no_pods(run, at):

@@ -56,6 +56,12 @@ class Allocation:
         """This node is the run's batch node, rank 0."""
         return self.rank == 0
 
+    @property
+    def told_job_id(self) -> int:
+        """The job that slurmctld is asked about and told of: of a heterogeneous job its leader, since the end of
+        one component before the script starts is the end of all, and no comment can be set after it."""
+        return self.het_job_id or self.job_id
+
     def to_dict(self) -> dict[str, Any]:
         """A dict that JSON can carry and `from_dict` reads back."""
         return asdict(self) | {"nodes": list(self.nodes), "cpus": list(self.cpus)}

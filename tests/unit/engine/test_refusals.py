@@ -79,3 +79,11 @@ def test_a_rank_that_has_started_is_not_judged_for_what_a_container_beside_it_la
     beside = replace(ended(0, 0), waiting="ErrImagePull", waiting_message="sidecar:1: not found")
     story = Story(allocation()).created().sees(beside, pod(1)).after(25)
     assert story.run.suspicions and story.run.judgement is None
+
+
+def test_a_component_of_a_heterogeneous_job_speaks_to_its_leader() -> None:
+    """The first component to be refused ends them all, and after that no comment reaches the leader any more."""
+    story = Story(replace(allocation(), job_id=8, het_job_id=7)).began()
+    assert story.wants(do.LearnJob) == [do.LearnJob(7, 0)]
+    story.tell(events.JobLearned(story.at, record()))
+    assert story.run.record is not None and story.run.record.job_id == 7
