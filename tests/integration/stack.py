@@ -81,6 +81,7 @@ class Stack:
         self.description = description
         self.namespace = str(description["namespace"])
         self.images: dict[str, str] = description["images"]
+        self._disturbed = False
 
     @staticmethod
     def describe() -> dict[str, Any]:
@@ -110,6 +111,41 @@ class Stack:
     def docker(self, verb: str, service: str) -> None:
         """docker stop, start, pause, unpause of one service."""
         subprocess.run(["docker", verb, self.container(service)], check=True, capture_output=True)
+
+    @contextmanager
+    def stopped(self, service: str) -> Iterator[None]:
+        """A service that is not there: connections are refused. It is healthy again afterwards, whatever happens."""
+        with self._without(service, "stop", "start"):
+            yield
+
+    @contextmanager
+    def paused(self, service: str) -> Iterator[None]:
+        """A service that hangs: it accepts connections and never answers. Healthy again afterwards, too."""
+        with self._without(service, "pause", "unpause"):
+            yield
+
+    @contextmanager
+    def _without(self, service: str, away: str, back: str) -> Iterator[None]:
+        self._disturbed = True  # others end with it and come back later, as the operator with the API server
+        try:
+            self.docker(away, service)
+            yield
+        finally:
+            self.docker(back, service)
+            eventually(lambda: self._answers_its_probe(service), 60, f"{service} healthy again")
+
+    def _answers_its_probe(self, service: str) -> bool:
+        inspect = ["docker", "inspect", "--format", "{{json .Config.Healthcheck.Test}}", self.container(service)]
+        kind, *words = json.loads(subprocess.run(inspect, check=True, capture_output=True, text=True).stdout)
+        probe = ["sh", "-c", words[0]] if kind == "CMD-SHELL" else words
+        asked = subprocess.run(["docker", "exec", self.container(service), *probe], capture_output=True, check=False)
+        return asked.returncode == 0
+
+    def await_healthy(self, seconds: float = 120) -> None:
+        """Until every service answers its own probe."""
+        services = list(self.description["containers"])
+        eventually(lambda: all(self._answers_its_probe(service) for service in services), seconds, "a healthy stack")
+        self._disturbed = False
 
     def kubectl(self, *words: str, stdin: str | None = None) -> str:
         """kubectl as the cluster's administrator."""
@@ -240,6 +276,8 @@ class Stack:
 
     def make_clean(self) -> None:
         """Before a test: no job, no workload, nodes in service, all services as they should be."""
+        if self._disturbed:
+            self.await_healthy()
         self.registry({"mode": "ok"})
         self.exec("login", "scancel", "--user=ml,other", "--full", check=False)
         self.exec("login", "sh", "-c", "scancel -u ml; scancel -u other", check=False)
