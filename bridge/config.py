@@ -37,12 +37,35 @@ class Cluster(_Section):
 class Slurmrest(_Section):
     """slurmrestd, asked as the owner of each job. Without this section the bridge reports nothing (tier none)."""
 
+    tier: Literal["owner", "service", "administrator"] = "owner"
+    """Whose rights the bridge has in Slurm. By default those of each job's owner, and nobody else's. `service`: where
+    a hook brought no token of the owner, an operator's; it also learns what became of jobs of which this node knows
+    nothing. `administrator`: an administrator's, which may change nodes too."""
+    service_user: str | None = Field(default=None, min_length=1)
+    """Slurm name of that operator or administrator."""
+    service_token_file: Path | None = None
+    """Their token (`scontrol token`), 0600, owned by the daemon's user; read anew for every use, so renew it there."""
+
     url: str = Field(pattern=r"^https?://")
     """Base address, without `/slurm/...`."""
     ca_file: Path | None = None
     """CA bundle of a private CA; the system's bundle when absent."""
     timeout: Seconds = 10.0
     """Seconds for one call, connection included."""
+
+    @model_validator(mode="after")
+    def _has_what_its_tier_needs(self) -> Self:
+        given = (self.service_user is not None, self.service_token_file is not None)
+        if self.tier == "owner" and any(given):
+            raise ValueError('service_user and service_token_file serve nothing in tier "owner"; choose another tier')
+        if self.tier != "owner" and not all(given):
+            raise ValueError(f'tier "{self.tier}" needs service_user and service_token_file')
+        return self
+
+    @property
+    def has_service(self) -> bool:
+        """Whether the site has given the bridge a token of its own."""
+        return self.tier != "owner"
 
 
 class KubernetesAccess(_Section):

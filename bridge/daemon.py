@@ -23,6 +23,7 @@ from bridge.engine.users import UserDoor
 from bridge.errors import BridgeError
 from bridge.kube.client import KubernetesClient
 from bridge.slurmrest.client import SlurmRestClient
+from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal
 from bridge.wire.server import Server, listener
 
@@ -69,15 +70,17 @@ class Daemon:
         self._journal = Journal(config.journal_dir)
         self._engine = Engine(config, self._journal, hub)
         works = ClusterWork(config, kube, hub, clock.boot_id(), node).works()
+        service = None
         if config.slurmrest is not None:
-            works |= SlurmWork(config, SlurmRestClient(config.slurmrest), self._engine.credential).works()
+            service = service_token(config.slurmrest)
+            works |= SlurmWork(config, SlurmRestClient(config.slurmrest), self._engine.credential, service).works()
         self._executor = Executor(works, self._engine.happened)
         self._servers = [
             Server("hook", listener("hook", Path(wellknown.HOOK_SOCKET), 0o600), HookDoor(self._engine), 512),
             Server(
                 "user",
                 listener("user", Path(wellknown.USER_SOCKET), 0o666),
-                UserDoor(config, self._engine, hub, node),
+                UserDoor(config, self._engine, hub, node, service),
                 128,
             ),
         ]

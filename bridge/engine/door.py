@@ -93,7 +93,8 @@ class Door:
         spec = None
         if request.spec is not None:
             spec = SpecFile(request.spec.path, request.spec.data, request.spec.error)
-        reporting = self._config.slurmrest is not None and request.token is not None
+        rest = self._config.slurmrest
+        reporting = rest is not None and (request.token is not None or rest.has_service)
         return events.PrologBegan(at, allocation, request.groups, spec, reporting, request.token_error or "")
 
 

@@ -1,4 +1,4 @@
-"""The activities that speak to slurmctld, as the job's owner."""
+"""The activities that speak to slurmctld, as the job's owner or, where the site allows it, with its service token."""
 
 import random
 from collections.abc import Callable
@@ -11,27 +11,45 @@ from bridge.config import Config
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.executor import Task, Work
-from bridge.errors import BridgeError, Forbidden, Invalid, NotFound, Unauthenticated, Unavailable, Unsupported
+from bridge.errors import (
+    BridgeError,
+    ConfigError,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+    Unsupported,
+)
 from bridge.job.ids import RunKey
 from bridge.slurm import states
 from bridge.slurm.comment import with_sentence
 from bridge.slurmrest.api import Credential, JobRecord, SlurmRest
+from bridge.slurmrest.service import ServiceToken
 
 log = structlog.get_logger()
 
 _POLL_BACKOFF = 1.5  # each look at a job that goes on waiting comes this much later than the last
 _POLL_LONGEST = 6  # periods
 
-_FOR_GOOD = (Unauthenticated, Forbidden, Invalid, NotFound, Unsupported)
+_FOR_GOOD = (Unauthenticated, Forbidden, Invalid, NotFound, Unsupported, ConfigError)
 
 
 class SlurmWork:
-    """slurmctld seen through slurmrestd. ``credentials`` gives the owner's token of a run, or None."""
+    """slurmctld seen through slurmrestd. ``credentials`` gives the owner's token of a run, or None; ``service`` the
+    site's own, where it has given the bridge one."""
 
-    def __init__(self, config: Config, rest: SlurmRest, credentials: Callable[[RunKey], Credential | None]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        rest: SlurmRest,
+        credentials: Callable[[RunKey], Credential | None],
+        service: ServiceToken | None = None,
+    ) -> None:
         self._config = config
         self._rest = rest
         self._credentials = credentials
+        self._service = service
 
     def works(self) -> dict[type[do.Activity], Work]:
         """Which method does which activity."""
@@ -95,10 +113,12 @@ class SlurmWork:
 
     def _who(self, task: Task) -> Credential:
         who = self._credentials(task.run.key)
-        if who is None:
-            # After a restart the token is gone until a hook brings it again: it lives in memory only.
-            raise Unavailable("no token of the job's owner at hand")
-        return who
+        if who is not None:
+            return who
+        if self._service is not None:
+            return self._service.credential()
+        # After a restart the token is gone until a hook brings it again: it lives in memory only.
+        raise Unavailable("no token of the job's owner at hand")
 
 
 def _of(method: Callable[[Task, Any], events.Event | None]) -> Work:

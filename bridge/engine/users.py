@@ -15,8 +15,10 @@ from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.state import Outcome, Phase, Run
 from bridge.engine.wanted import wanted
+from bridge.errors import ConfigError
 from bridge.job.faults import Verdict
 from bridge.slurmrest.api import Credential
+from bridge.slurmrest.service import ServiceToken
 from bridge.wire.frames import Channel
 from bridge.wire.messages import UserRequest
 from bridge.wire.peercred import Peer, has_left
@@ -31,11 +33,14 @@ _FAILING_GRACE = 10.0  # the same for the rank that decided it
 class UserDoor:
     """Handler of `wire.server.Server` for user.sock."""
 
-    def __init__(self, config: Config, engine: Engine, hub: LogHub, node: str) -> None:
+    def __init__(
+        self, config: Config, engine: Engine, hub: LogHub, node: str, service: ServiceToken | None = None
+    ) -> None:
         self._config = config
         self._engine = engine
         self._hub = hub
         self._node = node
+        self._service = service
 
     def __call__(self, channel: Channel, peer: Peer) -> None:
         """One question and its answer."""
@@ -84,7 +89,15 @@ class UserDoor:
         if self._config.slurmrest is None:
             return "none: bridge.toml has no section [slurmrest]"
         contact = self._engine.contacts().get(SLURMRESTD)
-        return f"none: {contact.fault}" if contact is not None and contact.for_good else "owner"
+        if contact is not None and contact.for_good:
+            return f"none: {contact.fault}"
+        if self._service is None:
+            return "owner"
+        try:
+            self._service.credential()
+        except ConfigError as error:
+            return f"owner: {error}"
+        return self._config.slurmrest.tier
 
     def _visible(self, peer: Peer) -> Iterator[Run]:
         for run in self._engine.runs.values():

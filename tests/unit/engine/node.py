@@ -24,6 +24,7 @@ from bridge.engine.state import Run
 from bridge.engine.users import UserDoor
 from bridge.errors import Unavailable
 from bridge.job.ids import RunKey
+from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal, Line
 from bridge.wire.peercred import Peer
 from bridge.wire.server import Handler, Server, listener
@@ -107,10 +108,12 @@ class Daemon:
         self._journal = MortalJournal(config.journal_dir, node.perils)
         self.engine = Engine(config, self._journal, self.hub)
         works = ClusterWork(config, kube, self.hub, f"boot-{node.name}", node.name).works()
+        service = None
         if config.slurmrest is not None:
-            works |= SlurmWork(config, rest, self.engine.credential).works()
+            service = service_token(config.slurmrest)
+            works |= SlurmWork(config, rest, self.engine.credential, service).works()
         self._executor = Executor(works, self.engine.happened)
-        hooks, users = HookDoor(self.engine), UserDoor(config, self.engine, self.hub, node.name)
+        hooks, users = HookDoor(self.engine), UserDoor(config, self.engine, self.hub, node.name, service)
         self.servers = [
             Server("hook", listener("hook", node.hook_socket, 0o600), _from(lambda: 0, hooks), 64),
             Server("user", listener("user", node.user_socket, 0o666), _from(lambda: node.peer_uid, users), 64),

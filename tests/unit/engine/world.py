@@ -26,10 +26,10 @@ class World:
         self._root = root
         self.cluster.play()
 
-    def node(self, name: str = "n1", **timing: float) -> Node:
-        """A node that runs."""
+    def node(self, name: str = "n1", given: Config | None = None, **timing: float) -> Node:
+        """A node that runs, with this configuration or these timings."""
         self.cluster.add_node(name, boot_id=f"boot-{name}", gpus=2)
-        node = Node(name, self._root / name, config(**timing), self.kube, self.rest)
+        node = Node(name, self._root / name, given or config(**timing), self.kube, self.rest)
         self.nodes[name] = node
         return node.start()
 
