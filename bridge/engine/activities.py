@@ -108,7 +108,7 @@ class Report:
 
 @dataclass(frozen=True)
 class CancelJob:
-    """End the job, or hold it where the site says so."""
+    """End the job."""
 
     attempt: int
     lane: ClassVar[str] = "slurm"

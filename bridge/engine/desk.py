@@ -3,7 +3,7 @@
 import socket
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import structlog
@@ -98,6 +98,7 @@ class Desk:
                 "exit": answer.exit,
                 "message": answer.message,
                 "output": answer.output,
+                "requeue": None if answer.requeue is None else asdict(answer.requeue),
                 "released": list(released),
             }
         )

@@ -7,6 +7,7 @@ A ladder of guards; each ends in a verdict, an answer, or in going on waiting. O
 from dataclasses import replace
 
 from bridge.config import Config
+from bridge.engine.ending import Ending, ending_of, requeue_of, told
 from bridge.engine.placing import rendered
 from bridge.engine.state import Answer, Effort, Judgement, Phase, Run, Suspicion, Workload
 from bridge.errors import AllocationError, BridgeError
@@ -33,8 +34,9 @@ def _advance_member(config: Config, run: Run, at: float) -> Run:
     if run.judgement is None:
         run = _judge_own_node(run, at)
     if run.judgement is not None:
-        return _answer(run, 1 if run.judgement.verdict is Verdict.NODE else 0, run.judgement.sentence)
-    return _answer(run, 0) if _member_is_done(config, run, at) else run
+        code = 1 if run.judgement.verdict is Verdict.NODE else 0
+        return _answer(run, Answer(code, run.judgement.sentence))
+    return _answer(run, Answer(0)) if _member_is_done(config, run, at) else run
 
 
 def _judge_own_node(run: Run, at: float) -> Run:
@@ -62,7 +64,7 @@ def _advance_batch(config: Config, run: Run, at: float) -> Run:
     if run.judgement is None and not run.manifest:
         run = _render(config, run, at)
     if run.judgement is not None:
-        return _settle(run, at)
+        return _settle(config, run, at)
     if _has_started(run):
         return _ready(run, at)
     return run
@@ -186,7 +188,7 @@ def _is_over_early(run: Run) -> bool:
 def _ready(run: Run, at: float) -> Run:
     count, where = len(run.nodes), _where(run)
     sentence = f"{count}/{count} pods ready on {where} after {at - run.began:.1f} s"
-    return _answer(replace(run, ready_at=at, sentence=sentence), 0)
+    return _answer(replace(run, ready_at=at, sentence=sentence), Answer(0))
 
 
 def _where(run: Run) -> str:
@@ -196,21 +198,24 @@ def _where(run: Run) -> str:
     return ",".join(run.allocation.nodes)
 
 
-def _settle(run: Run, at: float) -> Run:
+def _settle(config: Config, run: Run, at: float) -> Run:
     """Tell and cancel first, then answer: once a prolog has ended well, the script would start."""
     assert run.judgement is not None and run.judged_at is not None
     verdict, sentence, judged_at = run.judgement.verdict, run.judgement.sentence, run.judged_at
     if verdict is Verdict.GONE:
-        return _answer(run, 0, sentence)
-    run = replace(run, sentence=f"failed: {sentence}")
-    if verdict is not Verdict.NODE and run.cancel is Effort.NOT_WANTED and run.reporting:
+        return _answer(run, Answer(0, sentence))
+    ending = ending_of(config, run)
+    run = replace(run, sentence=told(run, ending))
+    if ending is Ending.CANCELLED and run.cancel is Effort.NOT_WANTED:
         run = replace(run, cancel=Effort.WANTED)
     if not (_is_settled(run) or at >= judged_at + SETTLE_LIMIT):
         return run
     if verdict is Verdict.NODE:
-        return _answer(run, 1, sentence)
-    output = run.record.stdout if run.record is not None and run.cancel is Effort.DONE else None
-    return _answer(run, 0, sentence, output)
+        return _answer(run, Answer(1, sentence))
+    requeue = requeue_of(run, ending)
+    ends = requeue is not None or run.cancel is Effort.DONE
+    output = run.record.stdout if run.record is not None and ends else None
+    return _answer(run, Answer(0, sentence, output, requeue))
 
 
 def _is_settled(run: Run) -> bool:
@@ -219,5 +224,5 @@ def _is_settled(run: Run) -> bool:
     return run.reported == run.sentence and run.cancel is not Effort.WANTED
 
 
-def _answer(run: Run, code: int, message: str | None = None, output: str | None = None) -> Run:
-    return replace(run, prolog_answer=Answer(code, message, output), phase=Phase.RUNNING)
+def _answer(run: Run, answer: Answer) -> Run:
+    return replace(run, prolog_answer=answer, phase=Phase.RUNNING)

@@ -99,8 +99,7 @@ class SlurmWork:
         try:
             who = self._who(task)
             record = self._record(task, who)
-            act = self._rest.hold if self._config.on_job_fault == "hold" else self._rest.cancel
-            act(who, record)
+            self._rest.cancel(who, record)
         except _FOR_GOOD as error:
             log.warning("cancel_given_up", error=str(error))
             return events.Cancelled(clock.now(), given_up=str(error))

@@ -58,12 +58,23 @@ class Judgement:
 
 
 @dataclass(frozen=True)
+class Requeue:
+    """The job goes back into the queue: ``job`` as scontrol names it (an array's element as `12_3`), and whether
+    it is held there until its owner releases it."""
+
+    job: str
+    hold: bool
+
+
+@dataclass(frozen=True)
 class Answer:
-    """What a hook is told: exit code, a sentence, and the output file it belongs to (or None)."""
+    """What a hook is told: exit code, a sentence, the output file it belongs to (or None), and a job to requeue
+    first, as its owner."""
 
     exit: int
     message: str | None = None
     output: str | None = None
+    requeue: Requeue | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Optional
 
 OUTPUT_LIMIT = 2 * 1024 * 1024
 
@@ -86,10 +87,17 @@ def start(work: "Callable[[], bytes]", seconds: float) -> "Child":
     return _start(answer, seconds)
 
 
-def start_program(argv: "list[str]", environment: "dict[str, str]", seconds: float) -> "Child":
-    """Run this program so, stdout and stderr in one; collect with :meth:`Child.output`."""
+def start_program(
+    argv: "list[str]", environment: "dict[str, str]", seconds: float, become: "Optional[Callable[[], None]]" = None
+) -> "Child":
+    """Run this program so, stdout and stderr in one; collect with :meth:`Child.output`.
+
+    ``become`` is called in the child first, to give up root; when it raises, nothing is run.
+    """
 
     def execute(pipe: int) -> None:
+        if become is not None:
+            become()
         os.dup2(pipe, 1)
         os.dup2(pipe, 2)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, programs expect it

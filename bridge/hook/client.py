@@ -9,7 +9,7 @@ import os
 import signal
 import time
 
-from bridge.hook import account, conversation, markers, output, paths, scan, spec_reader, token
+from bridge.hook import account, conversation, markers, output, paths, scan, scontrol, spec_reader, token
 from bridge.hook import child as children
 from bridge.hook.job import Job
 from bridge.hook.word import printable
@@ -17,6 +17,7 @@ from bridge.hook.word import printable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Optional
 
     from bridge.hook.account import Account
     from bridge.hook.conversation import Message
@@ -169,6 +170,9 @@ class Hook:
             fault = markers.remove(self.paths.markers, number)
             if fault:
                 _say(fault)
+        order = answer.get("requeue")
+        if isinstance(order, dict):
+            self._requeue(order)
         if message and path:
             self._tell(str(path), str(message))
         if answer.get("exit") == 0 and not isinstance(answer.get("exit"), bool):
@@ -178,11 +182,25 @@ class Hook:
 
     def _tell(self, path: str, message: str) -> None:
         """Best effort: the job's comment says the same."""
+        who = self._owner()
+        if who is not None:
+            output.append(path, message, self.job, who, self.patience.output)
+
+    def _requeue(self, order: "dict[str, object]") -> None:
+        """Where it cannot be done the script starts, and `bridgectl attach` ends it with the reason."""
+        who = self._owner()
+        fault = "the owner is not known" if who is None else ""
+        if who is not None:
+            fault = scontrol.requeue(order, self.job, who, self.paths, self.patience.token)
+        if fault:
+            _say("job %s is not requeued: %s" % (self.job.id, fault))
+
+    def _owner(self) -> "Optional[Account]":
         try:
-            who = self._account or account.lookup(self.job, self.patience.groups)
+            self._account = self._account or account.lookup(self.job, self.patience.groups)
         except ValueError:
-            return
-        output.append(path, message, self.job, who, self.patience.output)
+            return None
+        return self._account
 
 
 def _integers(value: object) -> "list[int]":

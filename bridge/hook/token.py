@@ -3,9 +3,7 @@
 It lives in this process's memory and in the frame to the daemon: not in an argument, a file or a log.
 """
 
-import os
-
-from bridge.hook import child
+from bridge.hook import child, scontrol
 from bridge.hook.word import printable
 
 TYPE_CHECKING = False
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from bridge.hook.job import Job
     from bridge.hook.paths import Paths
 
-_DIRECTORIES = ("/usr/bin", "/usr/local/bin", "/opt/slurm/bin")
 _ANSWER = "SLURM_JWT="
 _EPILOG_LIFESPAN = 3600
 
@@ -36,14 +33,14 @@ class Mint:
         self._fault = _refusal(job)
         self._seconds = seconds
         self._node = job.node
-        program = paths.scontrol or find_scontrol(paths.proc)
+        program = scontrol.find(paths)
         if not self._fault and program is None:
-            self._fault = "no scontrol beside slurmd nor in %s; install Slurm's client" % ", ".join(_DIRECTORIES)
+            self._fault = scontrol.MISSING
         if self._fault or program is None:
             return
         argv = [program, "token", "username=" + job.user, "lifespan=%d" % lifespan(job, phase, now)]
         try:
-            self._child = child.start_program(argv, _environment(job), seconds)
+            self._child = child.start_program(argv, scontrol.environment(job), seconds)
         except OSError as error:
             self._fault = "cannot start scontrol: %s" % error
 
@@ -73,21 +70,6 @@ def lifespan(job: "Job", phase: str, now: float) -> int:
     return min(max(left + 900, 1800), 86400)
 
 
-def find_scontrol(proc: str) -> "Optional[str]":
-    """The scontrol of the slurmd that runs us, else a usual one."""
-    directories = list(_DIRECTORIES)
-    try:
-        slurmd = os.readlink("%s/%d/exe" % (proc, os.getppid()))
-        directories.insert(0, os.path.join(os.path.dirname(os.path.dirname(slurmd)), "bin"))
-    except OSError:
-        pass
-    for directory in directories:
-        path = os.path.join(directory, "scontrol")
-        if os.access(path, os.X_OK):
-            return path
-    return None
-
-
 def _refusal(job: "Job") -> str:
     """Why no token is asked for at all, or nothing.
 
@@ -98,10 +80,3 @@ def _refusal(job: "Job") -> str:
     if not job.user or job.user.startswith("-") or not all(c.isalnum() or c in "-_.@+\\$" for c in job.user):
         return "the owner's name %s is not one that scontrol can be given" % printable(repr(job.user))
     return ""
-
-
-def _environment(job: "Job") -> "dict[str, str]":
-    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
-    if "SLURM_CONF" in job.env:
-        environment["SLURM_CONF"] = job.env["SLURM_CONF"]
-    return environment

@@ -35,6 +35,11 @@ def user_part(comment: str) -> str:
     return comment
 
 
+def own_sentence(comment: str) -> str:
+    """Our sentence in the comment, '' when there is none."""
+    return comment[len(user_part(comment)) :].removeprefix(COMMENT_JOINT).removeprefix(COMMENT_MARK)
+
+
 def with_sentence(comment: str, sentence: str) -> str:
     """The comment with our sentence in place of an earlier one, at most 1,024 bytes of UTF-8.
 

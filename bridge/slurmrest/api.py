@@ -57,5 +57,3 @@ class SlurmRest(Protocol):
 
     def cancel(self, who: Credential, job: JobRecord) -> None:
         """Ends this job and no other; a job that has ended already is a success."""
-
-    def hold(self, who: Credential, job: JobRecord) -> None: ...

@@ -73,9 +73,6 @@ class SlurmRestClient:
             if error.reason != str(ALREADY_DONE):
                 raise
 
-    def hold(self, who: Credential, job: JobRecord) -> None:
-        self._call(who, "POST", f"job/{job.job_id}", {"hold": True})
-
     def _call(self, who: Credential, method: str, path: str, body: Any = None) -> Json:
         """The content of the answer, asked for in the version that this slurmrestd speaks."""
         deadline = time.monotonic() + self._timeout

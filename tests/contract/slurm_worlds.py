@@ -25,9 +25,6 @@ class Slurm(Protocol):
     def running_array(self, size: int, comment: str) -> Sequence[int]:
         """Job numbers of the elements, all running; the last bears the number of the array."""
 
-    def is_held(self, job_id: int) -> bool:
-        """Whether this job would not start again."""
-
     def close(self) -> None: ...
 
 
@@ -49,9 +46,6 @@ class FakeSlurm:
             job = a_job(number, array_job_id=100, array_task_id=task, comment=comment)
             self._rest.jobs[number] = job
         return numbers
-
-    def is_held(self, job_id: int) -> bool:
-        return self._rest.jobs[job_id].state_reason == "JobHeldUser"
 
     def close(self) -> None:
         """Nothing is left."""
@@ -82,11 +76,6 @@ class RealSlurm:
         array = self._login("sbatch", *words)
         self._arrays.append(array)
         return eventually(lambda: self._running(array, size), "the array runs", 120)
-
-    def is_held(self, job_id: int) -> bool:
-        # Not by the reason: the prolog and the scheduler write theirs over it.
-        shown = self._login("scontrol", "show", "job", str(job_id)).split("JobId=")
-        return any(job.startswith(f"{job_id} ") and " Priority=0 " in job for job in shown)
 
     def close(self) -> None:
         self._client.close()

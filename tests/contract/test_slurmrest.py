@@ -43,12 +43,6 @@ def test_one_element_is_cancelled(slurm: Slurm, chosen: int) -> None:
     slurm.rest.cancel(slurm.ml, victim)
 
 
-def test_one_element_is_held(slurm: Slurm) -> None:
-    elements = slurm.running_array(3, "c")
-    slurm.rest.hold(slurm.ml, slurm.rest.job(slurm.ml, elements[2]))
-    assert [slurm.is_held(element) for element in elements] == [False, False, True]
-
-
 def test_another_users_job_is_forbidden(slurm: Slurm) -> None:
     (element,) = slurm.running_array(1, "mine")
     job = slurm.rest.job(slurm.ml, element)

@@ -66,11 +66,6 @@ class FakeSlurmRest:
             if "RUNNING" in self._own(who, job).states or "PENDING" in self._known(job.job_id).states:
                 self.update(job.job_id, states=frozenset({"CANCELLED"}))
 
-    def hold(self, who: Credential, job: JobRecord) -> None:
-        with self.faults.call("hold"):
-            self._own(who, job)
-            self.update(job.job_id, state_reason="JobHeldUser")
-
     def _admit(self, who: Credential) -> None:
         self.asked_as.append(who)
         if not who.token or who.token in self.revoked:

@@ -6,7 +6,7 @@ from bridge.kube.api import Object
 from .node import eventually
 from .world import World
 
-LET_THROUGH = {"kind": "answer", "exit": 0, "message": None, "output": None, "released": []}
+LET_THROUGH = {"kind": "answer", "exit": 0, "message": None, "output": None, "requeue": None, "released": []}
 
 
 def placed_by(pod: Object) -> tuple[str, str]:

@@ -210,9 +210,8 @@ def test_updates_are_of_one_number_and_as_the_owner() -> None:
 
     rest = client(slurmrestd)
     rest.set_comment(ME, an_element(10, 4), "ünser Satz")
-    rest.hold(ME, an_element(10, 4))
     assert {(request.method, request.url.path) for request in seen} == {("POST", "/slurm/v0.0.42/job/10")}
-    assert [json.loads(request.content) for request in seen] == [{"comment": "ünser Satz"}, {"hold": True}]
+    assert [json.loads(request.content) for request in seen] == [{"comment": "ünser Satz"}]
     for request in seen:
         assert request.headers["X-SLURM-USER-NAME"] == "ml"
         assert request.headers["X-SLURM-USER-TOKEN"] == "head.sesame.sig"

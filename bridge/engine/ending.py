@@ -1,0 +1,86 @@
+"""What becomes of the Slurm job when its prolog's verdict is against it: cancelled, requeued, or held.
+
+A job that its owner must mend is cancelled, or held where the site says so. One that met a fault which all nodes
+share goes back into the queue twice, and is held the third time: whoever releases it has seen the reason by then.
+How often it was tried stands in its comment, where it survives the requeue; Slurm's restart count does not tell, it
+counts preemptions and broken nodes, too.
+"""
+
+import re
+from enum import Enum
+
+from bridge.config import Config
+from bridge.engine.state import Requeue, Run
+from bridge.job.faults import Verdict
+from bridge.slurm.comment import own_sentence
+from bridge.slurmrest.api import JobRecord
+
+_TRIES = 3
+_TOLD_TRY = re.compile(rf"try ([1-9]) of {_TRIES} failed")
+
+
+class Ending(Enum):
+    """What is done about the job in slurmctld."""
+
+    NONE = "nothing"  # nobody can act for its owner, or Slurm itself does
+    CANCELLED = "cancelled"
+    REQUEUED = "requeued"
+    HELD = "requeued and held"
+
+
+def ending_of(config: Config, run: Run) -> Ending:
+    """What becomes of this run's job, now that a verdict has fallen. A run without a verdict: nothing."""
+    if run.judgement is None or not run.reporting:
+        return Ending.NONE
+    match run.judgement.verdict:
+        case Verdict.JOB:
+            hold = config.on_job_fault == "hold" and run.record is not None and run.record.requeue
+            return Ending.HELD if hold else Ending.CANCELLED
+        case Verdict.SHARED:
+            return _of_shared(run.record)
+    return Ending.NONE
+
+
+def told(run: Run, ending: Ending) -> str:
+    """The sentence for the job's comment: what was done, and why."""
+    assert run.judgement is not None
+    sentence, verdict = run.judgement.sentence, run.judgement.verdict
+    if ending is Ending.CANCELLED or ending is Ending.NONE:
+        return f"failed: {sentence}"
+    release = f"scontrol release {_name(run)}"
+    if verdict is Verdict.JOB:
+        return f"held: {sentence}; then: {release}"
+    lead = f"try {_try_of(run.record)} of {_TRIES} failed"
+    if ending is Ending.REQUEUED:
+        return f"{lead}, requeued: {sentence}"
+    return f"{lead}, held: {sentence}; when it is mended: {release}"
+
+
+def requeue_of(run: Run, ending: Ending) -> Requeue | None:
+    """The order for the hook, which acts as the owner: slurmrestd can requeue only since Slurm 26.05."""
+    if ending not in (Ending.REQUEUED, Ending.HELD):
+        return None
+    return Requeue(_name(run), ending is Ending.HELD)
+
+
+def _of_shared(record: JobRecord | None) -> Ending:
+    # Without slurmctld's answer nobody knows whether this number names one job or a whole array.
+    if record is None:
+        return Ending.NONE
+    if not record.requeue:
+        return Ending.CANCELLED
+    return Ending.HELD if _try_of(record) == _TRIES else Ending.REQUEUED
+
+
+def _try_of(record: JobRecord | None) -> int:
+    """Which try of the job this was, from 1; after a hold that was released it begins anew."""
+    earlier = None if record is None else _TOLD_TRY.match(own_sentence(record.comment))
+    return 1 if earlier is None else int(earlier[1]) % _TRIES + 1
+
+
+def _name(run: Run) -> str:
+    """As scontrol names this job alone: the plain number of an array's last element means the whole array."""
+    record = run.record
+    if record is not None and record.array_job_id is not None and record.array_task_id is not None:
+        return f"{record.array_job_id}_{record.array_task_id}"
+    return str(run.key.job_id if record is None else record.job_id)

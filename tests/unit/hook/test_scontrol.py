@@ -1,0 +1,39 @@
+"""The requeue that the daemon orders: as the job's owner, and never anything else."""
+
+import pytest
+
+from tests.unit.hook.stage import Stage, needs_root
+
+
+@needs_root
+@pytest.mark.parametrize(("hold", "verb"), [(False, "requeue"), (True, "requeuehold")])
+def test_the_owner_requeues(stage: Stage, hold: bool, verb: str) -> None:
+    told = ordered(stage, {"job": "7_3", "hold": hold}, f'echo "$(/usr/bin/id -u) $@" > {stage.home}/asked')
+    assert told == (0, "")
+    assert (stage.home / "asked").read_text() == f"2001 {verb} 7_3\n"
+
+
+@needs_root
+@pytest.mark.parametrize("job", ["", "7 8", "all", "-1", "7_", "7_3_4"])
+def test_nothing_but_a_job_is_requeued(stage: Stage, job: str) -> None:
+    code, said = ordered(stage, {"job": job, "hold": False}, f"/usr/bin/touch {stage.home}/asked")
+    assert code == 0 and "not asked to requeue" in said
+    assert not (stage.home / "asked").exists()
+
+
+@needs_root
+def test_what_scontrol_complains_of_is_told_and_the_prolog_ends_well(stage: Stage) -> None:
+    code, said = ordered(stage, {"job": "7", "hold": False}, "echo slurm_suspend error: no such job; exit 1")
+    assert code == 0 and "job 7 is not requeued: scontrol requeue said: slurm_suspend error: no such job" in said
+
+
+def ordered(stage: Stage, order: dict[str, object], script: str) -> tuple[int, str]:
+    """The hook's exit code and words when the daemon's answer orders this."""
+    stage.spec()
+    stage.scontrol_says(f'case "$1" in token) echo SLURM_JWT=t;; *) {script};; esac')
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job())
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("answer", exit=0, message=None, output=None, released=[], requeue=order)
+    return hook.ends()
