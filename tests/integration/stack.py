@@ -5,7 +5,7 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +17,7 @@ STACK = Path(__file__).parent.parent / "stack" / "stack"
 NODES = ("compute1", "compute2")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
 T = TypeVar("T")
+_CONFIG = "/etc/slurm-k8s-bridge/bridge.toml"
 _PERIOD = 0.1  # seconds between two looks at something that sends no event
 
 
@@ -30,6 +31,10 @@ def eventually(look: Callable[[], T], seconds: float, what: str) -> T:
         if time.monotonic() > end:
             raise AssertionError(f"{what}: not within {seconds:.0f} s; last seen: {answer!r}")
         time.sleep(_PERIOD)
+
+
+def _toml(keys: Mapping[str, object]) -> str:
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items())
 
 
 @dataclass
@@ -271,6 +276,26 @@ class Stack:
     def output(self, job: Job) -> str:
         """The Slurm output file."""
         return self.exec("login", "cat", job.output, check=False)
+
+    # -- the daemon's configuration
+
+    @contextmanager
+    def configured(self, **changes: object) -> Iterator[None]:
+        """Both daemons started anew with these keys; a mapping is a section that the file does not have."""
+        sections = {name: value for name, value in changes.items() if isinstance(value, dict)}
+        keys = {name: value for name, value in changes.items() if name not in sections}
+        tail = "".join(f"\n[{name}]\n{_toml(section)}" for name, section in sections.items())
+        before = {node: self.exec(node, "cat", _CONFIG) for node in NODES}
+        try:
+            for node in NODES:
+                self._configure(node, _toml(keys) + before[node] + tail)
+            yield
+        finally:
+            for node in NODES:
+                self._configure(node, before[node])
+
+    def _configure(self, node: str, text: str) -> None:
+        self.exec(node, "sh", "-c", f"cat > {_CONFIG} && systemctl restart slurm-k8s-bridge", stdin=text)
 
     # -- the state of things
 
