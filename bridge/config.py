@@ -143,7 +143,8 @@ class Timing(_Section):
     epilog_deadline: Seconds = 3300.0
     """From the epilog's start to exit 1; 60 s less than Slurm's EpilogTimeout at least."""
     poll_period: Seconds = 5.0
-    """Between two looks at the job in slurmctld while a prolog waits; with ±20 % jitter, backing off to six times."""
+    """Between two looks at the job in slurmctld while a prolog waits, and so how late a cancel is noticed; up to
+    six times as much while slurmctld does not answer."""
     member_patience: Seconds = 10.0
     """A node other than the batch node that has seen no workload for so long lets its prolog go."""
     image_patience: Seconds = 20.0

@@ -29,8 +29,7 @@ from bridge.slurmrest.service import ServiceToken
 
 log = structlog.get_logger()
 
-_POLL_BACKOFF = 1.5  # each look at a job that goes on waiting comes this much later than the last
-_POLL_LONGEST = 6  # periods
+_POLL_LONGEST = 6  # periods between two polls of a slurmctld that does not answer
 
 _FOR_GOOD = (Unauthenticated, Forbidden, Invalid, NotFound, Unsupported, ConfigError)
 
@@ -71,18 +70,21 @@ class SlurmWork:
 
     def _poll(self, task: Task, activity: do.PollJob) -> events.Event | None:
         period = self._config.timing.poll_period
-        longest = period * _POLL_LONGEST
-        while not task.stop.wait(period * random.uniform(0.8, 1.2)):
-            period = min(period * _POLL_BACKOFF, longest)
+        # Many jobs start in the same second: each one's first look comes at a moment of its own.
+        pause, misses = period * random.random(), 0
+        while not task.stop.wait(pause):
             try:
                 record = self._rest.job(self._who(task), activity.job_id)
             except NotFound:
                 return events.JobUnknown(clock.now())
             except BridgeError as error:
+                misses += 1
+                pause = period * min(misses, _POLL_LONGEST) * random.uniform(0.8, 1.2)
                 log.warning("poll_failed", error=str(error))
                 continue
             if states.is_over(record.states) or record.restart_count > task.run.key.restart:
                 return events.JobLearned(clock.now(), record)
+            pause, misses = period, 0
         return None
 
     def _report(self, task: Task, activity: do.Report) -> events.Event:
