@@ -36,5 +36,9 @@ def replayed(config: Config, journal: Journal) -> dict[RunKey, Run]:
         try:
             runs[key] = next_run(config, runs.get(key), events.from_json(line.body))
         except (ValidationError, ValueError) as error:
-            raise ConfigError(f"the journal has a line of run {key} that this version cannot read: {error}") from error
+            raise ConfigError(
+                f"the journal has a line of run {key} that this version cannot read, so it was written by another one; "
+                "bridged does not start, hooks wait and the node's runs stay as they are; "
+                f"install the version that ran here last: {error}"
+            ) from error
     return runs

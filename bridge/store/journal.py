@@ -11,8 +11,9 @@ from pathlib import Path
 
 from bridge.errors import ConfigError
 
-SCHEMA = 1
+SCHEMA = 1  # raised only when an older daemon must not touch the file; new events and fields do not raise it
 FILE = "journal.sqlite"
+_FREE_LIMIT = 64 * 1024 * 1024  # bytes of free pages that the file may keep over a start
 
 _CREATE = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -43,14 +44,16 @@ class Journal:
         path = directory / FILE
         try:
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._check_schema(path)  # first: of a newer version's journal not a byte may change
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.executescript(_CREATE)
+            self.set_note("schema", str(SCHEMA))
+            self._give_back_room()
         except sqlite3.Error as error:
             raise ConfigError(
                 f"{path}: the journal cannot be opened ({error}); see that bridged may write there"
             ) from error
-        self._check_schema(path)
 
     def append(self, lines: Iterable[Line]) -> None:
         """Write these lines in one synced transaction. Raises sqlite3.Error: the daemon must stop then."""
@@ -70,6 +73,11 @@ class Journal:
         for run, wall, body in self._db.execute("SELECT run, wall, body FROM event ORDER BY number"):
             yield Line(run, body, wall)
 
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """How many lines, and how many bytes of JSON, each run has."""
+        rows = self._db.execute("SELECT run, COUNT(*), SUM(LENGTH(body)) FROM event GROUP BY run")
+        return {run: (count, size) for run, count, size in rows}
+
     def forget(self, run: str) -> None:
         """Remove the events of a released run."""
         self._db.execute("DELETE FROM event WHERE run = ?", (run,))
@@ -88,9 +96,19 @@ class Journal:
         self._db.close()
 
     def _check_schema(self, path: Path) -> None:
+        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+            return
         found = self.note("schema", str(SCHEMA))
         if found != str(SCHEMA):
+            self._db.close()
             raise ConfigError(
-                f"{path}: journal of schema {found}, this daemon reads {SCHEMA}; install the newer version"
+                f"{path}: was written by a newer slurm-k8s-bridge (journal schema {found}, this version reads "
+                f"{SCHEMA}); bridged does not start, hooks wait and the node's runs stay as they are; "
+                "install the newer version again"
             )
-        self.set_note("schema", str(SCHEMA))
+
+    def _give_back_room(self) -> None:
+        """Shrink a file that is mostly free pages: what a bad day wrote and later days have forgotten."""
+        (free,), (size,) = (self._db.execute(f"PRAGMA {name}").fetchone() for name in ("freelist_count", "page_size"))
+        if free * size > _FREE_LIMIT:
+            self._db.execute("VACUUM")

@@ -45,11 +45,39 @@ def test_a_released_run_is_forgotten_alone(tmp_path: Path) -> None:
 
 
 def test_a_newer_schema_is_not_touched(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    journal.set_note("schema", "99")
-    journal.close()
-    with pytest.raises(ConfigError, match="schema 99"):
+    """Whatever that version may have made of its tables."""
+    database = sqlite3.connect(tmp_path / FILE)
+    database.executescript("CREATE TABLE meta (name TEXT, value TEXT); INSERT INTO meta VALUES ('schema', '99')")
+    database.close()
+    before = (tmp_path / FILE).read_bytes()
+    with pytest.raises(ConfigError) as refused:
         Journal(tmp_path)
+    assert str(refused.value) == (
+        f"{tmp_path / FILE}: was written by a newer slurm-k8s-bridge (journal schema 99, this version reads 1); "
+        "bridged does not start, hooks wait and the node's runs stay as they are; install the newer version again"
+    )
+    assert (tmp_path / FILE).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+def test_the_sizes_of_runs(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.append([Line("a/1/0", b"one", 1.0), Line("a/2/0", b"three", 2.0), Line("a/1/0", b"two", 3.0)])
+    assert journal.sizes() == {"a/1/0": (2, 6), "a/2/0": (1, 5)}
+    journal.close()
+
+
+def test_a_file_that_is_mostly_free_is_made_small_at_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bridge.store.journal._FREE_LIMIT", 512 * 1024)
+    journal = Journal(tmp_path)
+    journal.append([Line("a/1/0", b"x" * 1024 * 1024, 1.0), Line("a/2/0", b"kept", 2.0)])
+    journal.forget("a/1/0")
+    journal.close()
+    assert (tmp_path / FILE).stat().st_size > 1024 * 1024
+    journal = Journal(tmp_path)
+    assert lines(journal) == [("a/2/0", b"kept")]
+    journal.close()
+    assert (tmp_path / FILE).stat().st_size < 64 * 1024
 
 
 def test_a_directory_that_is_not_ours_is_told(tmp_path: Path) -> None:
