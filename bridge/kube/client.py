@@ -13,6 +13,7 @@ from bridge.kube.transport import Request, Transport
 from bridge.kube.watch import Watch
 
 _JSON_PATCH = "application/json-patch+json"
+_CREATE_SHARE = 0.7  # of our own time-out: the server gives a create up before we do
 
 
 class KubernetesClient:
@@ -25,6 +26,7 @@ class KubernetesClient:
     def __init__(self, access: KubernetesAccess) -> None:
         """Raises ConfigError when the kubeconfig cannot be used."""
         self._transport = Transport(access.kubeconfig, access.timeout)
+        self._create_limit = f"{access.timeout * _CREATE_SHARE * 1000:.0f}ms"
 
     def close(self) -> None:
         """Closes idle connections. Watches and logs end by their own ``stop``."""
@@ -34,8 +36,10 @@ class KubernetesClient:
         return self._get(f"/api/v1/nodes/{quote(name)}")
 
     def create_workload(self, namespace: str, manifest: Object) -> Object:
-        # Strict: a field that this CRD does not know would be pruned in silence.
-        request = Request("POST", _workloads(namespace), {"fieldValidation": "Strict"}, manifest)
+        # Strict: a field that this CRD does not know would be pruned in silence. The server's own limit (a minute
+        # by default) would let a slow webhook finish the create when we have long taken it for failed.
+        query = {"fieldValidation": "Strict", "timeout": self._create_limit}
+        request = Request("POST", _workloads(namespace), query, manifest)
         return self._transport.call(request)
 
     def workload(self, namespace: str, name: str) -> Object:

@@ -127,8 +127,15 @@ def test_a_create_is_strict(server: ScriptedServer, connect: Connect) -> None:
     assert connect(server.url).create_workload("ns", {"a": 1}) == {"made": 1}
     request = server.received[0]
     assert request.path == "/apis/kubeflow.org/v1/namespaces/ns/pytorchjobs"
-    assert (request.query, request.json()) == ({"fieldValidation": "Strict"}, {"a": 1})
+    assert request.query == {"fieldValidation": "Strict", "timeout": "3500ms"}
+    assert request.json() == {"a": 1}
     assert request.headers["Content-Type"] == "application/json"
+
+
+def test_the_server_gives_a_create_up_before_we_do(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(Reply({"made": 1}, 201))
+    connect(server.url, timeout=4.2).create_workload("ns", {})
+    assert server.received[0].query["timeout"] == "2940ms"
 
 
 def test_a_patch_is_a_json_patch(server: ScriptedServer, connect: Connect) -> None:
