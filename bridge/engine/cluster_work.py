@@ -91,10 +91,15 @@ class ClusterWork:
             return events.Refused(
                 clock.now(), f"Kubernetes refuses the workload: {error}; correct the spec or ask the site"
             )
-        if not _is_gated(created):
-            self._kube.delete_workload(self._namespace, _name(manifest), str(created["metadata"]["uid"]))
+        return self._taken(created)
+
+    def _taken(self, workload: Object) -> events.Event:
+        """The workload is ours, and no pod of it can start but through the gate."""
+        uid = str(workload["metadata"]["uid"])
+        if not _is_gated(workload):
+            self._kube.delete_workload(self._namespace, _name(workload), uid)
             raise Unavailable("the PyTorchJob CRD drops schedulingGates; install training-operator 1.7 or newer")
-        return events.WorkloadCreated(clock.now(), str(created["metadata"]["uid"]))
+        return events.WorkloadCreated(clock.now(), uid)
 
     def _recognise(self, run: Run, manifest: Object) -> events.Event:
         """The name is taken: by our own lost answer, or by an older run of a job id that came back."""
@@ -102,7 +107,7 @@ class ClusterWork:
         existing = self._kube.workload(self._namespace, name)
         facts, wanted = workload_facts(existing), workload_facts(manifest)
         if facts.start == wanted.start and facts.spec_hash == wanted.spec_hash and not facts.deleting:
-            return events.WorkloadCreated(clock.now(), facts.uid)
+            return self._taken(existing)
         labels = (existing.get("metadata") or {}).get("labels") or {}
         if labels.get(wellknown.LABEL_RUN) != run.name:
             raise Conflict(
