@@ -69,7 +69,7 @@ class Daemon:
         hub = LogHub(kube)
         self._journal = Journal(config.journal_dir)
         self._engine = Engine(config, self._journal, hub)
-        works = ClusterWork(config, kube, hub, clock.boot_id(), node).works()
+        works = ClusterWork(config, kube, hub, clock.boot_id(), node, self._engine.known).works()
         service = None
         if config.slurmrest is not None:
             service = service_token(config.slurmrest)

@@ -139,7 +139,8 @@ class DeletePod:
 
 @dataclass(frozen=True)
 class SweepJob:
-    """All we have is a job id: delete every workload of that job and look for its pods on this node."""
+    """All we have is a job id: delete the job's workloads that name this node, but for those of runs that go on
+    here, and look for its pods on this node."""
 
     job_id: int
     attempt: int

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +14,7 @@ from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.executor import Task, Work
 from bridge.engine.logs import LogHub
-from bridge.engine.state import Run, Workload
+from bridge.engine.state import Phase, Run, Workload
 from bridge.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
 from bridge.job.pods import PodFacts, pod_facts, workload_facts
 from bridge.kube.api import Change, Kubernetes, Object, Selector
@@ -29,12 +29,22 @@ _RBAC = re.compile(r"\bcannot (create|get|list|watch|patch|delete) resource\b")
 class ClusterWork:
     """Kubernetes seen from one node. Every method does one activity and returns what came of it."""
 
-    def __init__(self, config: Config, kube: Kubernetes, hub: LogHub, boot_id: str, node: str) -> None:
+    def __init__(
+        self,
+        config: Config,
+        kube: Kubernetes,
+        hub: LogHub,
+        boot_id: str,
+        node: str,
+        runs: Callable[[], Iterable[Run]],
+    ) -> None:
+        """``runs``: those that this daemon knows at the moment of the call."""
         self._config = config
         self._kube = kube
         self._hub = hub
         self._boot_id = boot_id
         self._node = node
+        self._runs = runs
         self._namespace = config.kubernetes.namespace
 
     def works(self) -> dict[type[do.Activity], Work]:
@@ -204,13 +214,29 @@ class ClusterWork:
 
     def _sweep(self, _task: Task, activity: do.SweepJob) -> events.Event:
         labels = {wellknown.LABEL_TAG: self._config.cluster.tag, wellknown.LABEL_JOB: str(activity.job_id)}
-        for workload in self._kube.list_workloads(self._namespace, labels):
+        for workload in self._not_live(self._kube.list_workloads(self._namespace, labels)):
             meta = workload["metadata"]
-            if not meta.get("deletionTimestamp"):
-                self._kube.delete_workload(self._namespace, str(meta["name"]), str(meta["uid"]))
-        pods = self._kube.list_pods(self._namespace, Selector(labels=labels, node=self._node))
+            if self._node in _nodes(workload) and not meta.get("deletionTimestamp"):
+                with suppress(NotFound):
+                    self._kube.delete_workload(self._namespace, str(meta["name"]), str(meta["uid"]))
+        pods = self._not_live(self._kube.list_pods(self._namespace, Selector(labels=labels, node=self._node)))
+        self._delete_pods(pods)
         uids = tuple(sorted(str(pod["metadata"]["uid"]) for pod in pods))
         return events.PodsRemain(clock.now(), uids) if uids else events.PodsClear(clock.now(), uids)
+
+    def _delete_pods(self, pods: list[Object]) -> None:
+        for meta in [pod["metadata"] for pod in pods]:
+            if not meta.get("deletionTimestamp"):
+                with suppress(NotFound):
+                    self._kube.delete_pod(self._namespace, str(meta["name"]), str(meta["uid"]))
+
+    def _not_live(self, objects: list[Object]) -> list[Object]:
+        """Without those of runs that go on here: a requeued job has the number of the run whose epilog this is.
+
+        To be called with what was listed before: a workload is made after its run has become known.
+        """
+        live = {(run.name, _start(run)) for run in self._runs() if run.phase in (Phase.PROLOG, Phase.RUNNING)}
+        return [item for item in objects if _run_of(item) not in live]
 
 
 class _PodView:
@@ -267,6 +293,19 @@ def _start(run: Run) -> str:
 def _is_of(run: Run, pod: Object) -> bool:
     annotations = (pod.get("metadata") or {}).get("annotations") or {}
     return _start(run) in ("", str(annotations.get(wellknown.ANNOTATION_START, "")))
+
+
+def _run_of(item: Object) -> tuple[str, str]:
+    """Name and start of the run that a workload or a pod belongs to, as it says itself."""
+    meta = item.get("metadata") or {}
+    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    return str(labels.get(wellknown.LABEL_RUN, "")), str(annotations.get(wellknown.ANNOTATION_START, ""))
+
+
+def _nodes(workload: Object) -> list[str]:
+    """The Kubernetes nodes of a workload, in rank order."""
+    annotations = workload["metadata"].get("annotations") or {}
+    return str(annotations.get(wellknown.ANNOTATION_NODES, "")).split(",")
 
 
 def _name(manifest: Object) -> str:

@@ -3,7 +3,7 @@ and only then acts: starts and stops activities, answers hooks, shows the runs t
 
 import queue
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import structlog
@@ -73,6 +73,10 @@ class Engine:
         """The owner's token of a run, while a hook has brought one to this process."""
         return self._credentials.get(key)
 
+    def known(self) -> Iterable[Run]:
+        """Every run of this node, released ones that are still kept among them."""
+        return self.runs.values()
+
     def contacts(self) -> Mapping[str, Contact]:
         """How the servers that this node speaks to answered last."""
         return {} if self._executor is None else self._executor.health.contacts()
@@ -92,6 +96,7 @@ class Engine:
         self._left = {key: clock.now() for key, run in self._runs.items() if run.phase is Phase.PROLOG}
         self._marked = {key.job_id for key, run in self._runs.items() if _was_given_up(run)}
         self._end_what_a_boot_ended()
+        self._show()  # before anything is done: a sweep spares the runs that it is shown
         self._act()
         log.info("recovered", runs=len(self._runs))
 

@@ -107,7 +107,7 @@ class Daemon:
         self.hub = LogHub(kube)
         self._journal = MortalJournal(config.journal_dir, node.perils)
         self.engine = Engine(config, self._journal, self.hub)
-        works = ClusterWork(config, kube, self.hub, f"boot-{node.name}", node.name).works()
+        works = ClusterWork(config, kube, self.hub, f"boot-{node.name}", node.name, self.engine.known).works()
         service = None
         if config.slurmrest is not None:
             service = service_token(config.slurmrest)

@@ -21,6 +21,13 @@ def waiting_prolog(world: World, node: Node, job: Job) -> None:
     assert world.workloads() == [job.workload]
 
 
+def forgets(world: World, node: Node) -> Node:
+    """The node's next daemon, after its journal was lost."""
+    node.stop()
+    (node.config.journal_dir / "journal.sqlite").unlink()
+    return world.successor(node)
+
+
 # -- bare
 
 
@@ -37,9 +44,7 @@ def test_a_bare_epilog_releases_what_the_journal_knows(world: World) -> None:
 def test_a_bare_epilog_without_journal_sweeps_by_job_id(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    node.stop()
-    (node.config.journal_dir / "journal.sqlite").unlink()
-    epilog = world.successor(node).bare_epilog(job)
+    epilog = forgets(world, node).bare_epilog(job)
     assert epilog.answer()["released"] == [7]
     assert world.is_empty
 
@@ -47,14 +52,51 @@ def test_a_bare_epilog_without_journal_sweeps_by_job_id(world: World) -> None:
 def test_a_full_epilog_without_journal_releases_by_name(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    node.stop()
-    (node.config.journal_dir / "journal.sqlite").unlink()
-    assert world.successor(node).epilog(job).exit() == 0
+    assert forgets(world, node).epilog(job).exit() == 0
     assert world.is_empty
 
 
 def test_a_bare_epilog_of_a_job_that_never_was_here(world: World) -> None:
     assert world.node().bare_epilog(world.job()).answer()["released"] == [7]
+
+
+def test_a_bare_epilog_without_journal_spares_the_run_that_has_begun_since(world: World) -> None:
+    """slurmctld, having lost the job, may give its number again while the epilog of its abort still works."""
+    node, first, second = world.node(), world.job(), world.job(restart=1)
+    world.running(node, first)
+    node = forgets(world, node)
+    listing = world.kube.faults.hold("list_workloads")
+    epilog = node.bare_epilog(first)
+    eventually(lambda: world.calls("list_workloads"))
+    world.running(node, second)
+    listing.set()
+    assert epilog.answer()["released"] == [], "the marker is the second run's by now"
+    assert epilog.exit() == 0
+    assert world.workloads() == [second.workload]
+    (pod,) = world.pods()
+    assert pod["metadata"]["uid"] not in epilog.scanned[0]["pods"]
+    assert node.epilog(second).exit() == 0
+
+
+def test_a_bare_epilog_without_journal_spares_what_does_not_name_this_node(world: World) -> None:
+    elsewhere, node, job = world.node("n2"), world.node("n1"), world.job("n2")
+    world.running(elsewhere, job)
+    assert node.bare_epilog(job).exit() == 0
+    assert world.workloads() == [job.workload]
+    assert elsewhere.epilog(job).exit() == 0
+
+
+def test_a_bare_epilog_without_journal_deletes_a_pod_whose_workload_is_gone(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    node = forgets(world, node)
+    world.kube.on_change = lambda: None
+    world.kube.remove("workload", NAMESPACE, job.workload)
+    epilog = node.bare_epilog(job)
+    eventually(lambda: world.calls("delete_pod"))
+    world.cluster.play()
+    assert epilog.exit() == 0
+    assert world.is_empty
 
 
 # -- twice, early
