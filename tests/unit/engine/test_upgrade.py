@@ -27,10 +27,10 @@ def recorded(record: Path, directory: Path) -> dict[RunKey, Run]:
     return runs
 
 
-def words(run: Run) -> tuple[str, int | None, str, frozenset[str]]:
+def words(run: Run) -> tuple[str, int | None, str, set[str]]:
     """What may on no account be lost: where it stands, what its prolog was told, its gate, and what may be alive."""
     told = None if run.prolog_answer is None else run.prolog_answer.exit
-    return run.phase.value, told, run.opened, run.known_uids
+    return run.phase.value, told, run.opened, set(run.known_uids)
 
 
 def test_every_run_of_the_first_version_is_taken_up(tmp_path: Path) -> None:
