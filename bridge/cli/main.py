@@ -107,5 +107,6 @@ def _table(runs: list[dict[str, Any]]) -> int:
     for run in runs:
         rank = "?" if run["rank"] is None else run["rank"]
         head = f"{run['job']:>8} {run['user'] or '?':<10} {run['phase']:<9} {rank:>4} {len(run['nodes']):>5}"
-        print(f"{head} {run['workload']}  {run['sentence']}")
+        word = f"not released yet: {run['obstacle']}" if run.get("obstacle") else run["sentence"]
+        print(f"{head} {run['workload']}  {word}")
     return 0

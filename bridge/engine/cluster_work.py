@@ -15,8 +15,8 @@ from bridge.engine import events
 from bridge.engine.executor import Task, Work
 from bridge.engine.logs import LogHub
 from bridge.engine.state import Phase, Run, Workload
-from bridge.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
-from bridge.job.pods import PodFacts, pod_facts, workload_facts
+from bridge.errors import Conflict, Forbidden, Invalid, NotFound, RemoteError, Unavailable
+from bridge.job.pods import PodFacts, condition, pod_facts, workload_facts
 from bridge.kube.api import Change, Kubernetes, Object, Selector
 
 log = structlog.get_logger()
@@ -207,10 +207,8 @@ class ClusterWork:
         )
         with suppress(NotFound):
             pods.append(self._kube.pod(self._namespace, activity.pod))
-        uids = {str(pod["metadata"]["uid"]) for pod in pods if _is_of(task.run, pod)}
-        if uids:
-            return events.PodsRemain(clock.now(), tuple(sorted(uids)))
-        return events.PodsClear(clock.now())
+        left = [pod for pod in pods if _is_of(task.run, pod)]
+        return self._remaining(left) if left else events.PodsClear(clock.now())
 
     def _sweep(self, _task: Task, activity: do.SweepJob) -> events.Event:
         labels = {wellknown.LABEL_TAG: self._config.cluster.tag, wellknown.LABEL_JOB: str(activity.job_id)}
@@ -221,8 +219,21 @@ class ClusterWork:
                     self._kube.delete_workload(self._namespace, str(meta["name"]), str(meta["uid"]))
         pods = self._not_live(self._kube.list_pods(self._namespace, Selector(labels=labels, node=self._node)))
         self._delete_pods(pods)
-        uids = tuple(sorted(str(pod["metadata"]["uid"]) for pod in pods))
-        return events.PodsRemain(clock.now(), uids) if uids else events.PodsClear(clock.now(), uids)
+        return self._remaining(pods) if pods else events.PodsClear(clock.now())
+
+    def _remaining(self, pods: list[Object]) -> events.PodsRemain:
+        uids = {str(pod["metadata"]["uid"]) for pod in pods}
+        names = ", ".join(sorted({_name(pod) for pod in pods}))
+        sentence = f"Kubernetes still shows {names}{self._silent_kubelet()}"
+        return events.PodsRemain(clock.now(), tuple(sorted(uids)), sentence)
+
+    def _silent_kubelet(self) -> str:
+        """A clause where this node's kubelet, which alone can end its pods, is dead or unwell."""
+        with suppress(RemoteError):
+            ready = condition(self._kube.node(self._node).get("status") or {}, "Ready")
+            if ready.get("status") != "True":
+                return f", and the kubelet of {self._node} is not Ready ({ready.get('message') or 'no message'})"
+        return ""
 
     def _delete_pods(self, pods: list[Object]) -> None:
         for meta in [pod["metadata"] for pod in pods]:

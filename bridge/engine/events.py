@@ -208,10 +208,11 @@ class PodsClear:
 
 @dataclass(frozen=True)
 class PodsRemain:
-    """The consistent list still shows pods of this run on this node."""
+    """The consistent list still shows pods of this run on this node; ``sentence`` says which, and why if known."""
 
     at: float
     uids: tuple[str, ...]
+    sentence: str = ""
     kind: Literal["pods_remain"] = "pods_remain"
 
 

@@ -147,7 +147,7 @@ def _workload_gone(run: Run, _event: events.WorkloadGone) -> Run:
 
 
 def _workload_deleted(run: Run, event: events.WorkloadDeleted) -> Run:
-    return replace(run, workload=Workload.DELETING, workload_uid=event.uid)
+    return replace(run, workload=Workload.DELETING, workload_uid=event.uid, trouble="")
 
 
 def _pod_seen(run: Run, event: events.PodSeen) -> Run:
@@ -208,16 +208,16 @@ def _attached(run: Run, _event: events.Attached) -> Run:
 def _epilog_began(run: Run, event: events.EpilogBegan) -> Run:
     if run.phase is Phase.RELEASED:
         return run
-    return replace(run, phase=Phase.RELEASE, epilog_began=event.at, epilog_answer=None, leftovers=())
+    return replace(run, phase=Phase.RELEASE, epilog_began=event.at, epilog_answer=None, leftovers=(), trouble="")
 
 
 def _pods_clear(run: Run, event: events.PodsClear) -> Run:
-    return replace(run, pods_clear=True, known_uids=run.known_uids | frozenset(event.uids))
+    return replace(run, pods_clear=True, known_uids=run.known_uids | frozenset(event.uids), trouble="")
 
 
 def _pods_remain(run: Run, event: events.PodsRemain) -> Run:
     tries = {**run.tries, "prove": run.tried("prove") + 1}
-    return replace(run, tries=tries, known_uids=run.known_uids | frozenset(event.uids))
+    return replace(run, tries=tries, known_uids=run.known_uids | frozenset(event.uids), trouble=event.sentence)
 
 
 def _scanned(run: Run, event: events.Scanned) -> Run:

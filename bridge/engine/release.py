@@ -7,7 +7,7 @@ comes first, the answer is 1 and Slurm keeps the node from the next job.
 from dataclasses import replace
 
 from bridge.config import Config
-from bridge.engine.state import Answer, Phase, Run
+from bridge.engine.state import Answer, Phase, Run, Workload
 
 MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to the batch node
 
@@ -26,11 +26,29 @@ def epilog_answer(run: Run) -> Answer | None:
     return Answer(0) if run.phase is Phase.RELEASED else run.epilog_answer
 
 
-def _why_not(config: Config, run: Run) -> str:
-    waited = f"{run.name} is not proven gone from this node after {config.timing.epilog_deadline:.0f} s: "
+def obstacle(run: Run) -> str:
+    """What keeps this run from being released, for a person; '' while no release is under way."""
+    if run.phase is not Phase.RELEASE:
+        return ""
     if run.leftovers:
-        return waited + "still alive: " + "; ".join(run.leftovers) + "; end them, then resume the node"
-    if not run.pods_clear:
-        trouble = run.trouble or "Kubernetes still shows its pods here"
-        return waited + trouble + "; look at kubelet and API server, then resume the node"
-    return waited + (run.trouble or "nobody could scan the node") + "; then resume the node"
+        return "still alive: " + "; ".join(run.leftovers)
+    if run.trouble:
+        return run.trouble
+    if run.pods_clear:
+        return "no hook has scanned the node yet"
+    return "Kubernetes still shows its pods here" if _is_deleted(run) else "its workload is not deleted yet"
+
+
+def _is_deleted(run: Run) -> bool:
+    return run.workload in (Workload.NONE, Workload.DELETING, Workload.GONE)
+
+
+def _why_not(config: Config, run: Run) -> str:
+    waited = f"{run.name} is not proven gone from this node after {config.timing.epilog_deadline:.0f} s"
+    return f"{waited}: {obstacle(run)}; {_cure(run)}, then resume the node"
+
+
+def _cure(run: Run) -> str:
+    if run.leftovers:
+        return "end them"
+    return "look at the hook's log" if run.pods_clear else "look at kubelet and API server"

@@ -13,6 +13,7 @@ from bridge.engine.health import SLURMRESTD, Contact
 from bridge.engine.inbox import TokenBrought
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
+from bridge.engine.release import obstacle
 from bridge.engine.state import Outcome, Phase, Run
 from bridge.engine.wanted import wanted
 from bridge.errors import ConfigError
@@ -101,7 +102,9 @@ class UserDoor:
 
     def _visible(self, peer: Peer) -> Iterator[Run]:
         for run in self._engine.runs.values():
-            if run.allocation is not None and peer.may_see(run.allocation.uid):
+            # Of a run that only a job id tells of, nobody knows the owner: root may see it.
+            owner = 0 if run.allocation is None else run.allocation.uid
+            if peer.may_see(owner):
                 yield run
 
     def _latest(self, request: UserRequest, peer: Peer) -> Run | None:
@@ -240,6 +243,7 @@ def _row(run: Run) -> dict[str, Any]:
         "nodes": list(run.nodes),
         "user": None if run.allocation is None else run.allocation.user,
         "sentence": run.sentence or (run.judgement.sentence if run.judgement else ""),
+        "obstacle": obstacle(run),
     }
 
 

@@ -74,7 +74,7 @@ def pod_facts(pod: Object) -> PodFacts | None:
         rank=int(rank),
         node=str(spec.get("nodeName") or ""),
         phase=str(status.get("phase", "")),
-        ready=_condition(status, "Ready").get("status") == "True",
+        ready=condition(status, "Ready").get("status") == "True",
         running="running" in state,
         deleting=bool(meta.get("deletionTimestamp")),
         gate=_gate_index(spec),
@@ -129,7 +129,8 @@ def _gate_index(spec: Object) -> int | None:
     return None
 
 
-def _condition(status: Object, kind: str) -> Object:
+def condition(status: Object, kind: str) -> Object:
+    """A status' condition of this type (of a pod, a workload, a Node); empty where it has none."""
     for item in status.get("conditions") or []:
         if item.get("type") == kind:
             return dict(item)
@@ -137,7 +138,7 @@ def _condition(status: Object, kind: str) -> Object:
 
 
 def _unschedulable(status: Object) -> str:
-    scheduled = _condition(status, "PodScheduled")
+    scheduled = condition(status, "PodScheduled")
     if scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable":
         return _short(scheduled.get("message")) or "no message"
     return ""
@@ -163,7 +164,7 @@ def workload_facts(workload: Object) -> WorkloadFacts:
     """The facts of a PyTorchJob."""
     meta, status = workload.get("metadata") or {}, workload.get("status") or {}
     annotations = meta.get("annotations") or {}
-    failed = _condition(status, "Failed")
+    failed = condition(status, "Failed")
     return WorkloadFacts(
         uid=str(meta.get("uid", "")),
         start=str(annotations.get(wellknown.ANNOTATION_START, "")),

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from bridge.engine import loop
+from bridge.engine import loop, wanted
 from bridge.engine.state import Phase, Workload
 from bridge.errors import Unavailable
 
@@ -230,6 +230,34 @@ def test_a_pod_that_does_not_end_holds_the_epilog(world: World) -> None:
     assert epilog.exit() == 0
 
 
+def test_a_pod_that_stays_because_its_kubelet_is_dead_is_told_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wanted, "_PROVE_ANYWAY", 0.05)
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    world.kube.on_change = lambda: None
+    unknown = {"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}
+    world.kube.change("node", "", "n1", conditions=[unknown])
+    epilog = node.epilog(job)
+    node.until(lambda run: "the kubelet of n1 is not Ready (Kubelet stopped" in run.trouble, job)
+    assert node.ask(verb="show", job=7)["run"]["obstacle"].startswith(f"Kubernetes still shows {job.pod(0)}, and")
+    assert epilog.waits
+    world.cluster.play()
+    assert epilog.exit() == 0
+
+
+def test_root_is_told_what_keeps_a_run_of_which_only_the_number_is_known(world: World) -> None:
+    node = world.node()
+    epilog = node.bare_epilog(world.job())
+    epilog.finds = [(4711, "holds /dev/fakegpu0 as uid 2001")]
+    node.until(lambda run: run.leftovers, world.job())
+    assert node.ask(verb="show", job=7)["kind"] == "error"
+    node.peer_uid = 0
+    shown = node.ask(verb="show", job=7)["run"]
+    assert shown["obstacle"] == "still alive: process 4711 (python): holds /dev/fakegpu0 as uid 2001"
+    epilog.finds = []
+    assert epilog.exit() == 0
+
+
 # -- outage
 
 
@@ -262,6 +290,7 @@ def test_an_outage_in_the_epilog_is_waited_out(world: World) -> None:
     epilog = node.epilog(job)
     node.until(lambda run: run.tried("delete") >= 2, job)
     assert epilog.waits and epilog.scanned == []
+    assert [run["obstacle"] for run in node.ask(verb="status")["runs"]] == ["no route to host"]
     world.kube.recover()
     assert epilog.answer()["released"] == [7]
     assert world.is_empty

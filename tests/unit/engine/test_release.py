@@ -2,7 +2,7 @@
 
 from bridge.engine import activities as do
 from bridge.engine import events
-from bridge.engine.release import epilog_answer
+from bridge.engine.release import epilog_answer, obstacle
 from bridge.engine.state import Answer, Phase, Workload
 
 from .story import Story, batch, member, pod, ready, record
@@ -69,6 +69,28 @@ def test_an_unreachable_api_server_keeps_the_epilog_waiting_until_its_deadline()
     story.after(3301)
     answer = epilog_answer(story.run)
     assert answer is not None and answer.exit == 1
+
+
+def test_what_keeps_it_waiting_is_told_at_each_station() -> None:
+    story = batch().created().sees(ready(0), ready(1))
+    story.tell(events.Failed(story.at, "events", "the training-operator has not made all pods yet"))
+    assert obstacle(story.run) == ""
+    story.tell(events.EpilogBegan(story.at))
+    assert obstacle(story.run) == "its workload is not deleted yet", "the prolog's trouble is not the epilog's"
+    story.tell(events.Failed(story.at, "delete", "no route to host"))
+    assert obstacle(story.run) == "no route to host"
+    story.tell(events.WorkloadDeleted(story.at, "job-uid"))
+    assert obstacle(story.run) == "Kubernetes still shows its pods here"
+    story.tell(events.PodsRemain(story.at, ("pod-0",), "Kubernetes still shows worker-0"))
+    assert obstacle(story.run) == "Kubernetes still shows worker-0"
+    story.tell(events.PodsClear(story.at))
+    assert obstacle(story.run) == "no hook has scanned the node yet"
+    story.tell(events.Scanned(story.at, (), error="/proc cannot be read"))
+    assert obstacle(story.run) == "/proc cannot be read"
+    story.tell(events.Scanned(story.at, ("process 4711 (python): is in pod pod-0",)))
+    assert obstacle(story.run) == "still alive: process 4711 (python): is in pod pod-0"
+    story.tell(events.Scanned(story.at, ()))
+    assert obstacle(story.run) == ""
 
 
 def test_a_second_epilog_begins_the_proof_anew() -> None:
