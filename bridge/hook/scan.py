@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _WALKS = 2
 _SHOWN = 50
 _FIRST_USER = 1000
+# A frozen process of cgroup v1 is in D, too, and takes no SIGKILL before it is thawed.
+_HARD_TO_END = {"D": ", in state D: frozen, or hung in the kernel", "T": ", in state T: stopped"}
 
 
 class ScanError(Exception):
@@ -54,7 +56,8 @@ def leftovers(
             try:
                 why = _why(proc + "/" + pid, names, held, uid)
                 if why:
-                    found.append({"pid": int(pid), "command": _status(proc + "/" + pid)[0], "why": why})
+                    command, _, state = _status(proc + "/" + pid)
+                    found.append({"pid": int(pid), "command": command, "why": why + _HARD_TO_END.get(state, "")})
             except _VanishedError:
                 continue
         if found:

@@ -57,6 +57,19 @@ def test_a_zombie_holds_nothing_but_its_threads_do(proc: Path) -> None:
     assert scan.leftovers([POD], [], None, str(proc))
 
 
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("D (disk sleep)", f"is in pod {POD}, in state D: frozen, or hung in the kernel"),
+        ("T (stopped)", f"is in pod {POD}, in state T: stopped"),
+        ("R (running)", f"is in pod {POD}"),
+    ],
+)
+def test_a_process_that_no_signal_ends_is_told_as_one(proc: Path, state: str, why: str) -> None:
+    process(proc, 40, f"0::/pod{POD}\n", state=state)
+    assert [item["why"] for item in scan.leftovers([POD], [], None, str(proc))] == [why]
+
+
 def test_a_process_that_vanishes_is_gone(proc: Path) -> None:
     (proc / "40").mkdir()
     assert scan.leftovers([POD], ["/dev/null"], None, str(proc)) == []
