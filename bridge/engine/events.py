@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from bridge.engine.state import SpecFile
+from bridge.job.faults import Verdict
 from bridge.job.pods import PodFacts, WorkloadFacts
 from bridge.slurm.environ import Allocation
 from bridge.slurmrest.api import JobRecord
@@ -40,10 +41,11 @@ class NodeProven:
 
 @dataclass(frozen=True)
 class NodeRefuted:
-    """This kernel is not that node, or Kubernetes has no such node."""
+    """This kernel is not that node, or Kubernetes has no such node. ``fault``: name of the row."""
 
     at: float
     sentence: str
+    fault: str = ""
     kind: Literal["node_refuted"] = "node_refuted"
 
 
@@ -70,25 +72,30 @@ class NotReporting:
 
     at: float
     sentence: str
+    fault: str = ""
     kind: Literal["not_reporting"] = "not_reporting"
 
 
 @dataclass(frozen=True)
 class Failed:
-    """An activity was tried and did not succeed; it is tried again while it is wanted."""
+    """An activity was tried and did not succeed; it is tried again while it is wanted. ``fault``: name of the row."""
 
     at: float
     what: str
     sentence: str
+    fault: str = ""
     kind: Literal["failed"] = "failed"
 
 
 @dataclass(frozen=True)
 class Refused:
-    """The API server refused the workload for good (admission, quota, schema)."""
+    """The API server refused the workload or its pods for good (admission, quota, schema): name of the row, and
+    its verdict when it was met."""
 
     at: float
     sentence: str
+    fault: str = ""
+    verdict: Verdict = Verdict.JOB
     kind: Literal["refused"] = "refused"
 
 

@@ -15,7 +15,7 @@ from bridge.engine.activities import Activity
 from bridge.engine.state import Effort, Judgement, Phase, Run, Suspicion, Workload, forgotten_run, new_run
 from bridge.engine.wanted import wanted
 from bridge.job import faults
-from bridge.job.faults import Verdict
+from bridge.job.faults import Verdict, runs, servers
 from bridge.job.pods import PodFacts
 from bridge.slurm import states
 
@@ -82,7 +82,7 @@ def _node_proven(run: Run, event: events.NodeProven) -> Run:
 
 
 def _node_refuted(run: Run, event: events.NodeRefuted) -> Run:
-    return judged(run, Verdict.NODE, event.sentence, event.at)
+    return judged(run, Judgement(Verdict.NODE, event.sentence, event.fault), event.at)
 
 
 def _job_learned(run: Run, event: events.JobLearned) -> Run:
@@ -90,11 +90,11 @@ def _job_learned(run: Run, event: events.JobLearned) -> Run:
     over = event.record.restart_count > run.key.restart or states.is_over(event.record.states)
     if not over:
         return run
-    return judged(run, Verdict.GONE, f"the job is over ({states.why_over(event.record.states)})", event.at)
+    return judged(run, Judgement.of(runs.JOB_OVER.finding(states.why_over(event.record.states))), event.at)
 
 
 def _job_unknown(run: Run, event: events.JobUnknown) -> Run:
-    return judged(run, Verdict.GONE, "slurmctld does not know the job any more", event.at)
+    return judged(run, Judgement.of(servers.JOB_UNKNOWN.finding()), event.at)
 
 
 def _not_reporting(run: Run, event: events.NotReporting) -> Run:
@@ -103,7 +103,7 @@ def _not_reporting(run: Run, event: events.NotReporting) -> Run:
 
 def _failed(run: Run, event: events.Failed) -> Run:
     tries = {**run.tries, event.what: run.tried(event.what) + 1}
-    run = replace(run, tries=tries, trouble=event.sentence)
+    run = replace(run, tries=tries, trouble=event.sentence, trouble_fault=event.fault)
     if event.what == "report" and tries["report"] >= _EFFORTS:
         run = replace(run, reported=run.sentence)
     if event.what == "cancel" and tries["cancel"] >= _EFFORTS:
@@ -115,14 +115,14 @@ def _refused(run: Run, event: events.Refused) -> Run:
     # After an earlier try without an answer the refusal says nothing about what that one may have made.
     if run.workload is Workload.UNKNOWN and not run.tried("create"):
         run = replace(run, workload=Workload.NONE)
-    return judged(run, Verdict.JOB, event.sentence, event.at)
+    return judged(run, Judgement(event.verdict, event.sentence, event.fault), event.at)
 
 
-def judged(run: Run, verdict: Verdict, sentence: str, at: float) -> Run:
+def judged(run: Run, judgement: Judgement, at: float) -> Run:
     """The run with the prolog's verdict; the first one stands, and none falls after the answer."""
     if run.judgement is not None or run.phase is not Phase.PROLOG or run.prolog_answer is not None:
         return run
-    return replace(run, judgement=Judgement(verdict, sentence), judged_at=at)
+    return replace(run, judgement=judgement, judged_at=at)
 
 
 def _workload_created(run: Run, event: events.WorkloadCreated) -> Run:
@@ -230,7 +230,7 @@ def _scanned(run: Run, event: events.Scanned) -> Run:
 
 
 def _hook_left(run: Run, event: events.HookLeft) -> Run:
-    return judged(run, Verdict.GONE, "the prolog hook ended before its answer", event.at)
+    return judged(run, Judgement.of(runs.HOOK_LEFT.finding()), event.at)
 
 
 def _ticked(run: Run, _event: events.Ticked) -> Run:

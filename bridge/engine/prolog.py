@@ -11,7 +11,8 @@ from bridge.engine.ending import Ending, ending_of, requeue_of, told
 from bridge.engine.placing import rendered
 from bridge.engine.state import Answer, Effort, Judgement, Phase, Run, Suspicion, Workload
 from bridge.errors import AllocationError, BridgeError
-from bridge.job.faults import IMAGE_FORBIDDEN, IMAGE_MISSING, NOT_STARTED, Verdict
+from bridge.job.faults import Finding, Verdict, row, runs
+from bridge.job.faults.pods import NOT_STARTED
 from bridge.slurm.comment import spec_path
 
 SETTLE_LIMIT = 20.0  # seconds for telling and cancelling, after which the prolog goes on without
@@ -43,7 +44,7 @@ def _judge_own_node(run: Run, at: float) -> Run:
     own = run.suspicions.get(-1 if run.rank is None else run.rank)
     if own is None or own.fault.verdict is not Verdict.NODE:
         return run
-    return replace(run, judgement=Judgement(Verdict.NODE, own.sentence), judged_at=at)
+    return replace(run, judgement=Judgement(Verdict.NODE, own.sentence, own.fault.name), judged_at=at)
 
 
 def _member_is_done(config: Config, run: Run, at: float) -> bool:
@@ -79,15 +80,15 @@ def _judge(config: Config, run: Run, at: float) -> Run:
 
 def _judgement(config: Config, run: Run, at: float) -> Judgement | None:
     if at >= last_moment(config, run):
-        return Judgement(Verdict.SHARED, _what_it_waited_for(config, run))
+        found = _what_it_waited_for(run)
+        waited = f"not started after {config.timing.prolog_deadline:.0f} s: "
+        return Judgement(Verdict.SHARED, waited + found.sentence, found.fault.name)
     if _must_learn_first(run):
         return None
-    if reason := _refusal(run):
-        return Judgement(Verdict.JOB, reason)
+    if refused := _refusal(run):
+        return Judgement.of(refused)
     if run.workload in (Workload.DELETING, Workload.GONE):
-        return Judgement(
-            Verdict.SHARED, "the workload was deleted by somebody else while its pods started; submit again"
-        )
+        return Judgement.of(runs.WORKLOAD_DELETED.finding("while its pods started"))
     return _judge_suspicions(config, run, at)
 
 
@@ -101,19 +102,19 @@ def _must_learn_first(run: Run) -> bool:
     return run.reporting and run.record is None and run.tried("learn") < _LEARN_TRIES
 
 
-def _refusal(run: Run) -> str:
+def _refusal(run: Run) -> Finding | None:
     assert run.allocation is not None
     if run.allocation.het_job_id is not None:
-        return "a heterogeneous job cannot use the bridge; submit one job with equal nodes instead"
+        return runs.HET_JOB.finding()
     try:
         spec_path(run.allocation.extra, run.allocation.comment)
     except AllocationError as error:
-        return str(error)
+        return runs.SPEC_WORD.finding(str(error))
     if run.spec is not None and run.spec.error:
-        return run.spec.error
+        return runs.SPEC_UNREADABLE.finding(run.spec.error)
     if run.record is not None and not run.record.batch:
-        return "salloc and srun cannot use the bridge; take k8s= out of --comment and --extra, or submit with sbatch"
-    return ""
+        return runs.SALLOC.finding()
+    return None
 
 
 def _judge_suspicions(config: Config, run: Run, at: float) -> Judgement | None:
@@ -123,15 +124,15 @@ def _judge_suspicions(config: Config, run: Run, at: float) -> Judgement | None:
             continue
         if suspicion.fault.verdict is Verdict.NODE and rank != run.rank:
             continue
-        return Judgement(suspicion.fault.verdict, suspicion.sentence)
+        return Judgement(suspicion.fault.verdict, suspicion.sentence, suspicion.fault.name)
     return None
 
 
 def believed_at(config: Config, suspicion: Suspicion) -> float | None:
     """When this observation has lasted long enough; None when only the deadline ends the wait."""
-    if suspicion.fault in (IMAGE_MISSING, IMAGE_FORBIDDEN):
-        return suspicion.since + config.timing.image_patience
-    return None if suspicion.fault.patience is None else suspicion.since + suspicion.fault.patience
+    fault = suspicion.fault
+    patience = getattr(config.timing, fault.timing) if fault.timing else fault.patience
+    return None if patience is None else suspicion.since + patience
 
 
 def _believed(config: Config, suspicion: Suspicion, at: float) -> bool:
@@ -144,17 +145,16 @@ def _is_started(run: Run, rank: int) -> bool:
     return pod is not None and pod.started
 
 
-def _what_it_waited_for(config: Config, run: Run) -> str:
-    waited = f"not started after {config.timing.prolog_deadline:.0f} s: "
+def _what_it_waited_for(run: Run) -> Finding:
     missing = [rank for rank in range(len(run.nodes)) if not _is_started(run, rank)]
     for rank in missing:
         if rank in run.suspicions:
-            return waited + run.suspicions[rank].sentence
+            return Finding(run.suspicions[rank].fault, run.suspicions[rank].sentence, rank)
     if run.workload is not Workload.LIVE:
-        return waited + (run.trouble or "the workload could not be created") + "; submit again later"
+        return Finding(row(run.trouble_fault), run.trouble) if run.trouble else runs.DEADLINE.finding()
     if not run.pods:
-        return waited + "the training-operator has made no pod; tell the site's administrator, submit again later"
-    return waited + NOT_STARTED.sentence.format(rank=missing[0], message=run.trouble or "its node gave no reason")
+        return runs.OPERATOR_SILENT.finding("no pod")
+    return NOT_STARTED.finding(run.trouble or "its node gave no reason", missing[0])
 
 
 def _render(config: Config, run: Run, at: float) -> Run:
@@ -164,11 +164,12 @@ def _render(config: Config, run: Run, at: float) -> Run:
     try:
         made = rendered(config, run)
     except BridgeError as error:
-        return replace(run, judgement=Judgement(Verdict.JOB, str(error)), judged_at=at)
+        fault = runs.ALLOCATION_UNFIT if isinstance(error, AllocationError) else runs.SPEC_REFUSED
+        return replace(run, judgement=Judgement(fault.verdict, str(error), fault.name), judged_at=at)
     except Exception as error:  # noqa: BLE001 - see below
         # The user's bytes may never end the engine, and with it everybody else's jobs on this node.
-        sentence = f"the spec cannot be rendered ({type(error).__name__}); make it simpler, and tell the site"
-        return replace(run, judgement=Judgement(Verdict.JOB, sentence), judged_at=at)
+        found = runs.SPEC_BROKEN.finding(type(error).__name__)
+        return replace(run, judgement=Judgement.of(found), judged_at=at)
     return replace(run, manifest=made.manifest, notices=made.notices, workload=Workload.UNKNOWN)
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Self
 
 from bridge.config import Config
-from bridge.job.faults import Fault, Verdict
+from bridge.job.faults import Fault, Finding, Verdict
 from bridge.job.ids import RunKey, pod_name, workload_name
 from bridge.job.pods import PodFacts
 from bridge.slurm.environ import Allocation
@@ -51,10 +52,16 @@ class SpecFile:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The prolog's verdict against a run; ``sentence`` has cause, consequence and cure."""
+    """The prolog's verdict against a run; ``sentence`` has cause and cure, ``fault`` names the row that was met."""
 
     verdict: Verdict
     sentence: str
+    fault: str = ""
+
+    @classmethod
+    def of(cls, found: Finding) -> Self:
+        """The verdict of a row that was met."""
+        return cls(found.fault.verdict, found.sentence, found.fault.name)
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,7 @@ class Run:
     suspicions: Mapping[int, Suspicion] = field(default_factory=dict)
     tries: Mapping[str, int] = field(default_factory=dict)
     trouble: str = ""
+    trouble_fault: str = ""
     judgement: Judgement | None = None
     judged_at: float | None = None
     sentence: str = ""

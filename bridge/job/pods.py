@@ -25,9 +25,11 @@ class PodFacts:
     """One pod of a run.
 
     ``gate`` is the index of the bridge's gate in its scheduling gates, None when it is open;
-    ``waiting`` and ``waiting_message`` the first reason why a container does not start; ``failure``
-    and ``failure_message`` the pod's own status reason (a kubelet's refusal, an eviction);
-    ``unschedulable`` the scheduler's message; ``ended`` how the training container ended.
+    ``waiting`` and ``waiting_message`` the first reason why a container does not start; ``image`` that
+    container's, else the training container's; ``failure`` and ``failure_message`` the pod's own status reason
+    (a kubelet's refusal, an eviction); ``unschedulable`` the scheduler's message; ``ended`` how the training
+    container ended; ``init_name`` and ``init_ended`` the init container that failed; ``other_gates`` the names
+    of scheduling gates that are not the bridge's.
     """
 
     name: str
@@ -47,6 +49,9 @@ class PodFacts:
     failure_message: str
     unschedulable: str
     ended: Ended | None
+    init_name: str = ""
+    init_ended: Ended | None = None
+    other_gates: str = ""
 
     @property
     def started(self) -> bool:
@@ -67,7 +72,8 @@ def pod_facts(pod: Object) -> PodFacts | None:
         return None
     container = _training_container(status)
     state = (container or {}).get("state") or {}
-    waiting = _waiting(status)
+    container_waiting, waiting = _waiting(status)
+    init_name, init_ended = _failed_init(status)
     return PodFacts(
         name=str(meta.get("name", "")),
         uid=str(meta.get("uid", "")),
@@ -81,11 +87,14 @@ def pod_facts(pod: Object) -> PodFacts | None:
         has_affinity=bool(spec.get("affinity")),
         waiting=str(waiting.get("reason", "")),
         waiting_message=_short(waiting.get("message")),
-        image=_image(spec),
+        image=_image(spec, container_waiting),
         failure=str(status.get("reason", "")),
         failure_message=_short(status.get("message")),
         unschedulable=_unschedulable(status),
         ended=_ended(state.get("terminated")),
+        init_name=init_name,
+        init_ended=init_ended,
+        other_gates=_other_gates(spec),
     )
 
 
@@ -107,19 +116,36 @@ def _ended(terminated: Object | None) -> Ended | None:
     )
 
 
-def _waiting(status: Object) -> Object:
+def _waiting(status: Object) -> tuple[str, Object]:
+    """Name of the first container that does not start, and its state; ('', {}) when there is none."""
     states = (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or [])
     for item in states:
         waiting: Object = (item.get("state") or {}).get("waiting") or {}
         if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
-            return waiting
-    return {}
+            return str(item.get("name", "")), waiting
+    return "", {}
 
 
-def _image(spec: Object) -> str:
-    containers = spec.get("containers") or []
-    named = [item for item in containers if item.get("name") == wellknown.CONTAINER] or containers
+def _failed_init(status: Object) -> tuple[str, Ended | None]:
+    """The init container that ended badly: with restartPolicy Never it ends the pod."""
+    for item in status.get("initContainerStatuses") or []:
+        ended = _ended((item.get("state") or {}).get("terminated"))
+        if ended is not None and ended.exit_code != 0:
+            return str(item.get("name", "")), ended
+    return "", None
+
+
+def _image(spec: Object, waiting: str) -> str:
+    """The image of the container that waits, else of the training container."""
+    containers = (spec.get("containers") or []) + (spec.get("initContainers") or [])
+    wanted = waiting or wellknown.CONTAINER
+    named = [item for item in containers if item.get("name") == wanted] or containers
     return str(named[0].get("image", "")) if named else ""
+
+
+def _other_gates(spec: Object) -> str:
+    names = (str(gate.get("name", "")) for gate in spec.get("schedulingGates") or [])
+    return _short(", ".join(name for name in names if name != wellknown.GATE))
 
 
 def _gate_index(spec: Object) -> int | None:

@@ -1,0 +1,29 @@
+"""The fault table: every observation that can end or hold up a run, who is to blame, and what is told.
+
+`TABLE` has all rows. They live beside the function that finds them: `images`, `pods` and `pod_events` of a pod,
+`admission` of a refusal, `servers` of an error, `runs` of what the engine itself sees.
+"""
+
+from bridge.job.faults import admission, images, pod_events, pods, runs, servers
+from bridge.job.faults.pods import finding
+from bridge.job.faults.row import UNKNOWN, Fault, Finding, Moment, Subject, Verdict
+
+TABLE: tuple[Fault, ...] = (
+    *runs.ROWS,
+    *images.ROWS,
+    *pods.ROWS,
+    *pod_events.ROWS,
+    *admission.ROWS,
+    *servers.ROWS,
+    UNKNOWN,
+)
+
+_BY_NAME = {fault.name: fault for fault in TABLE}
+
+
+def row(name: str) -> Fault:
+    """The row of this name; UNKNOWN for one that this version does not have: a journal may be of another."""
+    return _BY_NAME.get(name, UNKNOWN)
+
+
+__all__ = ["TABLE", "UNKNOWN", "Fault", "Finding", "Moment", "Subject", "Verdict", "finding", "row"]

@@ -1,0 +1,285 @@
+"""Rows of the two servers, API server and slurmrestd, and which of them an error of theirs meets.
+
+While a training runs and while a node is released, a server that does not answer is asked again: unknown is not gone.
+"""
+
+import re
+
+from bridge.errors import (
+    BridgeError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    RemoteError,
+    Unauthenticated,
+    Unavailable,
+    Unsupported,
+)
+from bridge.job.faults import admission
+from bridge.job.faults.row import ALWAYS, UNKNOWN, Fault, Finding, Subject, Verdict
+
+# -- the API server
+
+API_UNREACHABLE = Fault(
+    "api-unreachable",
+    Subject.API_SERVER,
+    Verdict.SHARED,
+    "the API server does not answer ({message})",
+    "the site looks at it and at the network; the bridge goes on asking",
+    "no connection, or no answer in time",
+    None,
+    ALWAYS,
+    Verdict.RETRY,
+)
+API_CERTIFICATE = Fault(
+    "api-certificate",
+    Subject.API_SERVER,
+    Verdict.SHARED,
+    "API server and node do not accept each other's certificate ({message})",
+    "the site renews it, and the kubeconfig's CA and client certificate; check the node's clock",
+    "TLS: certificate expired, unknown authority, wrong host name",
+    None,
+    ALWAYS,
+    Verdict.RETRY,
+)
+API_FAULT = Fault(
+    "api-fault",
+    Subject.API_SERVER,
+    Verdict.SHARED,
+    "the API server has a fault of its own ({message})",
+    "the site looks at it and at etcd; the bridge goes on asking",
+    "API server: 5xx, a redirection, or an answer that Kubernetes would not give",
+    None,
+    ALWAYS,
+    Verdict.RETRY,
+)
+API_THROTTLED = Fault(
+    "api-throttled",
+    Subject.API_SERVER,
+    Verdict.SHARED,
+    "the API server has too much to do ({message})",
+    "the bridge asks again when Retry-After allows; the site gives it a FlowSchema of its own",
+    "API server: 429 with Retry-After (priority and fairness, eviction budgets)",
+    None,
+    ALWAYS,
+    Verdict.RETRY,
+)
+API_EXPIRED = Fault(
+    "api-expired",
+    Subject.API_SERVER,
+    Verdict.RETRY,
+    "the API server has forgotten where a watch or list stood ({message})",
+    "the bridge lists anew; nothing to do",
+    "API server: 410 Gone, 'too old resource version'",
+    None,
+    ALWAYS,
+)
+API_CREDENTIAL = Fault(
+    "api-credential",
+    Subject.API_SERVER,
+    Verdict.SHARED,
+    "the API server does not accept this node's credential ({message})",
+    "the site renews it (rbac/node-kubeconfig); the bridge reads it again by itself",
+    "API server: 401, after the credential files were read again: token or client certificate expired or revoked",
+    None,
+    ALWAYS,
+    Verdict.RETRY,
+)
+API_FORBIDDEN = Fault(
+    "api-forbidden",
+    Subject.API_SERVER,
+    Verdict.SHARED,
+    "Kubernetes does not let somebody do their work here ({message})",
+    "the site applies rbac/ of this version (kubectl apply -k rbac), or the operator's own roles",
+    "API server: 403 of RBAC, 'User … cannot … resource …', about the daemon or about the operator",
+    None,
+    ALWAYS,
+    Verdict.RETRY,
+)
+API_CONFLICT = Fault(
+    "api-conflict",
+    Subject.API_SERVER,
+    Verdict.RETRY,
+    "an object changed while the bridge worked on it ({message})",
+    "the bridge looks again; nothing to do",
+    "API server: 409, or a JSON patch whose test does not hold",
+    None,
+    ALWAYS,
+)
+
+# -- slurmrestd
+
+SLURM_UNREACHABLE = Fault(
+    "slurmrestd-unreachable",
+    Subject.SLURMRESTD,
+    Verdict.RETRY,
+    "slurmrestd does not answer ({message})",
+    "the site looks at slurmrestd.service, at slurmrest.url and at the network",
+    "no connection, no answer in time, or an answer of a proxy",
+    None,
+    ALWAYS,
+)
+SLURMCTLD_SILENT = Fault(
+    "slurmctld-silent",
+    Subject.SLURMRESTD,
+    Verdict.RETRY,
+    "slurmrestd gets no answer from slurmctld ({message})",
+    "the site looks at slurmctld; it may be restarting, or limit the rate of requests",
+    "slurmrestd: 502, 504, error 1800, error -1 (24.11), 2020 while the job changes",
+    None,
+    ALWAYS,
+)
+SLURM_EMPTY = Fault(
+    "slurmrestd-empty",
+    Subject.SLURMRESTD,
+    Verdict.RETRY,
+    "slurmrestd's answer says nothing about the job ({message})",
+    "unknown is not gone: the bridge goes on asking; if it lasts, the site looks at slurmrestd",
+    "slurmrestd: 200 without a list of jobs, with an empty one, or with two of this number",
+    None,
+    ALWAYS,
+)
+SLURM_TOKEN = Fault(
+    "slurm-token",
+    Subject.SLURMRESTD,
+    Verdict.NONE,
+    "Slurm does not accept the owner's token ({message})",
+    "the job is told nothing in its comment; the site checks AuthAltTypes=auth/jwt, jwt_key and the clocks",
+    "slurmrestd: 401, or error 1007 with 500 (up to 24.05) or 511 (24.11): expired, revoked, of another cluster",
+    phases=ALWAYS,
+)
+SLURM_DENIED = Fault(
+    "slurm-denied",
+    Subject.SLURMRESTD,
+    Verdict.NONE,
+    "Slurm does not let the job's owner do this ({message})",
+    "the site looks at what keeps owners from their own jobs",
+    "slurmrestd: errors 1, 2002, 2010",
+    phases=ALWAYS,
+)
+SLURM_REFUSED = Fault(
+    "slurm-refused",
+    Subject.SLURMRESTD,
+    Verdict.NONE,
+    "Slurm does not do what was asked ({message})",
+    "where the job has ended already, nothing is to be done",
+    "slurmrestd: errors 2000 to 2999 and 9000 to 9099, also in a 200 with errors",
+    phases=ALWAYS,
+)
+SLURM_VERSION = Fault(
+    "slurmrestd-version",
+    Subject.SLURMRESTD,
+    Verdict.NONE,
+    "slurmrestd speaks another language than the bridge ({message})",
+    "use Slurm 23.11 to 26.05, or a bridge that knows this one",
+    "slurmrestd: 404 for every version of the API that the bridge knows, or a job of an unknown shape",
+    phases=ALWAYS,
+)
+SLURM_FOREIGN_JOB = Fault(
+    "slurm-foreign-job",
+    Subject.SLURMRESTD,
+    Verdict.NONE,
+    "slurmrestd shows another user's job under this number ({message})",
+    "nothing is written to it; the site checks that slurmrest.url belongs to this cluster",
+    "slurmrestd: user_id of the job differs from slurmd's SLURM_JOB_UID",
+    phases=ALWAYS,
+)
+SLURM_NO_TOKEN = Fault(
+    "slurm-no-token",
+    Subject.SLURMRESTD,
+    Verdict.RETRY,
+    "no token of the job's owner at hand",
+    "it lives in memory only: the next hook of the job, or bridgectl attach, brings one",
+    "the daemon was restarted since the hook brought the token",
+    None,
+    ALWAYS,
+)
+JOB_UNKNOWN = Fault(
+    "job-unknown",
+    Subject.SLURMRESTD,
+    Verdict.GONE,
+    "slurmctld does not know the job any more",
+    "",
+    "slurmrestd: error 2017, which is a clear word; an empty list is none",
+)
+
+ROWS = (
+    API_UNREACHABLE,
+    API_CERTIFICATE,
+    API_FAULT,
+    API_THROTTLED,
+    API_EXPIRED,
+    API_CREDENTIAL,
+    API_FORBIDDEN,
+    API_CONFLICT,
+    SLURM_UNREACHABLE,
+    SLURMCTLD_SILENT,
+    SLURM_EMPTY,
+    SLURM_TOKEN,
+    SLURM_DENIED,
+    SLURM_REFUSED,
+    SLURM_VERSION,
+    SLURM_FOREIGN_JOB,
+    SLURM_NO_TOKEN,
+    JOB_UNKNOWN,
+)
+
+EMPTY = "empty"
+"""`RemoteError.reason` of an answer of slurmrestd that holds nothing about the job."""
+
+_TLS = re.compile(r"certificate|CERTIFICATE|\bx509\b|\bSSL\b.*(alert|verify)", re.IGNORECASE)
+_SLURMCTLD = frozenset({"-1", "1800", "2020"})
+_SLURM = (
+    (Unauthenticated, SLURM_TOKEN),
+    (Forbidden, SLURM_DENIED),
+    (NotFound, JOB_UNKNOWN),
+    (Unsupported, SLURM_VERSION),
+    (Invalid, SLURM_REFUSED),
+)
+
+
+def of_kubernetes(error: BridgeError) -> Finding:
+    """The row of an error of the API server, whatever was asked."""
+    fault = _kubernetes(error)
+    return fault.finding(str(error).removeprefix("Kubernetes: "), what="request")
+
+
+def _kubernetes(error: BridgeError) -> Fault:
+    message = str(error)
+    if isinstance(error, Unavailable):
+        return _unavailable(error)
+    if isinstance(error, Unauthenticated):
+        return API_CREDENTIAL
+    if admission.is_rbac(message):
+        return API_FORBIDDEN
+    if isinstance(error, NotFound | Forbidden | Invalid):
+        found = admission.of_creation(error)
+        return UNKNOWN if found is None else found.fault
+    return API_CONFLICT if isinstance(error, Conflict) else UNKNOWN
+
+
+def _unavailable(error: Unavailable) -> Fault:
+    by_status = {404: admission.CRD_MISSING, 408: API_UNREACHABLE, 410: API_EXPIRED, 429: API_THROTTLED}
+    if error.status == 0:
+        return API_CERTIFICATE if _TLS.search(str(error)) else API_UNREACHABLE
+    if error.status in by_status:
+        return by_status[error.status]
+    found = admission.of_creation(error)
+    return API_FAULT if found is None else found.fault
+
+
+def of_slurm(error: BridgeError) -> Finding:
+    """The row of an error of slurmrestd."""
+    return _slurm(error).finding(str(error).removeprefix("Slurm: "))
+
+
+def _slurm(error: BridgeError) -> Fault:
+    if isinstance(error, Unavailable):
+        if error.reason == EMPTY:
+            return SLURM_EMPTY
+        from_slurmctld = error.reason in _SLURMCTLD or error.status in (502, 504)
+        return SLURMCTLD_SILENT if from_slurmctld else SLURM_UNREACHABLE
+    if not isinstance(error, RemoteError):
+        return UNKNOWN
+    return next((fault for kind, fault in _SLURM if isinstance(error, kind)), UNKNOWN)
