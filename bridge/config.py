@@ -147,6 +147,10 @@ class Timing(_Section):
     six times as much while slurmctld does not answer."""
     member_patience: Seconds = 10.0
     """A node other than the batch node that has seen no workload for so long lets its prolog go."""
+    breaker_after: Seconds = 60.0
+    """After so long without an answer of the API server, a prolog that begins does not wait for its deadline."""
+    breaker_patience: Seconds = 10.0
+    """What it waits instead, to see whether the API server is back."""
     image_patience: Seconds = 20.0
     """An image that the registry says does not exist, or not for us, is believed missing after so long."""
 

@@ -29,6 +29,10 @@ class AllocationError(BridgeError):
     """The SLURM_* environment or slurmctld's answer lacks something, or contradicts itself."""
 
 
+class NotYet(BridgeError):
+    """What is waited for is not there yet, though every server answers. Worth another try."""
+
+
 class RemoteError(BridgeError):
     """A server (API server or slurmrestd) did not do what was asked.
 

@@ -68,8 +68,12 @@ def _status(options: argparse.Namespace) -> int:
     print(f"tier: {status['tier']}" + (f" (slurmrestd at {status['slurmrest']})" if status["slurmrest"] else ""))
     print(f"namespace: {status['namespace']}; hooks waiting: {status['waiting_hooks']}")
     for server, contact in status["connections"].items():
-        print(f"{server}: {contact['fault'] or 'answers'} ({contact['seconds_ago']:.0f} s ago)")
+        print(f"{server}: {contact['fault'] or 'answers'} ({contact['seconds_ago']:.0f} s ago{_down(contact)})")
     return _table(status["runs"])
+
+
+def _down(contact: dict[str, Any]) -> str:
+    return "" if contact["down_for"] is None else f"; no answer for {contact['down_for']:.0f} s"
 
 
 def _ps(options: argparse.Namespace) -> int:

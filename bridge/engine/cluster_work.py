@@ -15,7 +15,7 @@ from bridge.engine import events
 from bridge.engine.executor import Task, Work
 from bridge.engine.logs import LogHub
 from bridge.engine.state import Phase, Run, Workload
-from bridge.errors import Conflict, Forbidden, Invalid, NotFound, RemoteError, Unavailable
+from bridge.errors import Conflict, Forbidden, Invalid, NotFound, NotYet, RemoteError
 from bridge.job.pods import PodFacts, condition, pod_facts, workload_facts
 from bridge.kube.api import Change, Kubernetes, Object, Selector
 
@@ -83,7 +83,7 @@ class ClusterWork:
         gpus = int((status.get("allocatable") or {}).get(self._config.gpu.resource, 0))
         given = task.run.allocation.gpus_here if task.run.allocation is not None else 0
         if gpus < given:
-            raise Unavailable(
+            raise NotYet(
                 f"Kubernetes shows {gpus} {self._config.gpu.resource} on {activity.node} where Slurm gave {given}; "
                 "look at the device plugin"
             )
@@ -108,7 +108,7 @@ class ClusterWork:
         uid = str(workload["metadata"]["uid"])
         if not _is_gated(workload):
             self._kube.delete_workload(self._namespace, _name(workload), uid)
-            raise Unavailable("the PyTorchJob CRD drops schedulingGates; install training-operator 1.7 or newer")
+            raise NotYet("the PyTorchJob CRD drops schedulingGates; install training-operator 1.7 or newer")
         return events.WorkloadCreated(clock.now(), uid)
 
     def _recognise(self, run: Run, manifest: Object) -> events.Event:
@@ -149,7 +149,7 @@ class ClusterWork:
                     clock.now(),
                     f"Kubernetes refuses the pods: {text}; lower what the spec asks for, or ask the site",
                 )
-        raise Unavailable("the training-operator has not made all pods yet")
+        raise NotYet("the training-operator has not made all pods yet")
 
     # -- watching
 
@@ -288,7 +288,7 @@ class _PodView:
 def _refuted(run: Run, sentence: str) -> events.Event:
     """After a boot the kubelet may be later than slurmd: only what lasts is evidence against the node."""
     if clock.now() < run.began + _REFUTED_AFTER:
-        raise Unavailable(sentence)
+        raise NotYet(sentence)
     return events.NodeRefuted(clock.now(), sentence)
 
 

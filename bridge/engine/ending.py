@@ -13,7 +13,6 @@ from bridge.config import Config
 from bridge.engine.state import Requeue, Run
 from bridge.job.faults import Verdict
 from bridge.slurm.comment import own_sentence
-from bridge.slurmrest.api import JobRecord
 
 _TRIES = 3
 _TOLD_TRY = re.compile(rf"try ([1-9]) of {_TRIES} failed")
@@ -32,12 +31,14 @@ def ending_of(config: Config, run: Run) -> Ending:
     """What becomes of this run's job, now that a verdict has fallen. A run without a verdict: nothing."""
     if run.judgement is None or not run.reporting:
         return Ending.NONE
+    may_requeue = run.record is None or run.record.requeue
     match run.judgement.verdict:
         case Verdict.JOB:
-            hold = config.on_job_fault == "hold" and run.record is not None and run.record.requeue
-            return Ending.HELD if hold else Ending.CANCELLED
+            return Ending.HELD if config.on_job_fault == "hold" and may_requeue else Ending.CANCELLED
+        case Verdict.SHARED if may_requeue:
+            return Ending.HELD if _try_of(run) >= _TRIES else Ending.REQUEUED
         case Verdict.SHARED:
-            return _of_shared(run.record)
+            return Ending.CANCELLED
     return Ending.NONE
 
 
@@ -50,7 +51,7 @@ def told(run: Run, ending: Ending) -> str:
     release = f"scontrol release {_name(run)}"
     if verdict is Verdict.JOB:
         return f"held: {sentence}; then: {release}"
-    lead = f"try {_try_of(run.record)} of {_TRIES} failed"
+    lead = f"try {_try_of(run)} of {_TRIES} failed"
     if ending is Ending.REQUEUED:
         return f"{lead}, requeued: {sentence}"
     return f"{lead}, held: {sentence}; when it is mended: {release}"
@@ -60,27 +61,23 @@ def requeue_of(run: Run, ending: Ending) -> Requeue | None:
     """The order for the hook, which acts as the owner: slurmrestd can requeue only since Slurm 26.05."""
     if ending not in (Ending.REQUEUED, Ending.HELD):
         return None
-    return Requeue(_name(run), ending is Ending.HELD)
+    # Without slurmctld's answer nobody knows whether the number is that of a whole array: the hook asks.
+    return Requeue("" if run.record is None else _name(run), ending is Ending.HELD)
 
 
-def _of_shared(record: JobRecord | None) -> Ending:
-    # Without slurmctld's answer nobody knows whether this number names one job or a whole array.
-    if record is None:
-        return Ending.NONE
-    if not record.requeue:
-        return Ending.CANCELLED
-    return Ending.HELD if _try_of(record) == _TRIES else Ending.REQUEUED
-
-
-def _try_of(record: JobRecord | None) -> int:
+def _try_of(run: Run) -> int:
     """Which try of the job this was, from 1; after a hold that was released it begins anew."""
-    earlier = None if record is None else _TOLD_TRY.match(own_sentence(record.comment))
+    if run.record is None:
+        return run.key.restart + 1  # slurmrestd does not answer, so no comment ever said which
+    earlier = _TOLD_TRY.match(own_sentence(run.record.comment))
     return 1 if earlier is None else int(earlier[1]) % _TRIES + 1
 
 
 def _name(run: Run) -> str:
     """As scontrol names this job alone: the plain number of an array's last element means the whole array."""
     record = run.record
-    if record is not None and record.array_job_id is not None and record.array_task_id is not None:
+    if record is None:
+        return str(run.key.job_id)
+    if record.array_job_id is not None and record.array_task_id is not None:
         return f"{record.array_job_id}_{record.array_task_id}"
-    return str(run.key.job_id if record is None else record.job_id)
+    return str(record.job_id)

@@ -100,6 +100,16 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class ServerDown:
+    """The API server had been away for long when this prolog began, and has not come back."""
+
+    at: float
+    sentence: str
+    fault: str = ""
+    kind: Literal["server_down"] = "server_down"
+
+
+@dataclass(frozen=True)
 class WorkloadCreated:
     """The workload exists and is ours."""
 
@@ -258,6 +268,7 @@ Event = Annotated[
     | NotReporting
     | Failed
     | Refused
+    | ServerDown
     | WorkloadCreated
     | WorkloadSeen
     | WorkloadGone

@@ -90,25 +90,27 @@ class Executor:
 
     def _run(self, task: Task) -> bool:
         """One try; whether it came to its end."""
-        event = self._tried(task)
+        event, error = self._tried(task)
         failed = isinstance(event, events.Failed)
-        self.health.note(task.activity, event, clock.now())
+        self.health.note(task.activity, event, error, clock.now())
         if event is not None and not (failed and isinstance(task.activity, do.Endless)):
             task.post(event)
         return not failed
 
-    def _tried(self, task: Task) -> events.Event | None:
+    def _tried(self, task: Task) -> tuple[events.Event | None, BridgeError | None]:
         activity = task.activity
         with structlog.contextvars.bound_contextvars(run=str(task.run.key), job=task.run.key.job_id):
             try:
-                return self._works[type(activity)](task)
+                return self._works[type(activity)](task), None
             except BridgeError as error:
                 log.warning("activity_failed", activity=type(activity).__name__, error=str(error))
-                return _failed(activity, str(error))
+                return _failed(activity, str(error)), error
             except Exception:
                 # A bug in one activity must not lose the run: it is told and tried again.
                 log.exception("activity_bug", activity=type(activity).__name__)
-                return _failed(activity, f"a fault of the bridge itself in {type(activity).__name__}, see its log")
+                return _failed(
+                    activity, f"a fault of the bridge itself in {type(activity).__name__}, see its log"
+                ), None
 
 
 def _failed(activity: Activity, sentence: str) -> events.Failed:

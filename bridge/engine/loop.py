@@ -13,10 +13,11 @@ from bridge.config import Config
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.activities import Activity
+from bridge.engine.breaker import outage
 from bridge.engine.desk import Desk, Hook
 from bridge.engine.door import Admission, Door, credential
 from bridge.engine.executor import Executor
-from bridge.engine.health import Contact
+from bridge.engine.health import KUBERNETES, Contact
 from bridge.engine.inbox import Happened, HookArrived, HookClosed, HookScanned, Message, Stop, TokenBrought
 from bridge.engine.logs import LogHub
 from bridge.engine.machine import next_run
@@ -224,10 +225,16 @@ class Engine:
             if run.phase is not Phase.RELEASED:
                 self._apply(key, events.Ticked(at))
                 self._touched.add(key)
+                self._spare(run, at)
         for key, moment in list(self._left.items()):
             if at >= moment + _HOOK_PATIENCE:
                 del self._left[key]
                 self._apply(key, events.HookLeft(at))
+
+    def _spare(self, run: Run, at: float) -> None:
+        found = outage(self._config.timing, self.contacts().get(KUBERNETES), run, at)
+        if found is not None:
+            self._apply(run.key, events.ServerDown(at, found.sentence, found.fault.name))
 
     # -- acting on what was decided
 

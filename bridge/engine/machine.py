@@ -118,6 +118,10 @@ def _refused(run: Run, event: events.Refused) -> Run:
     return judged(run, Judgement(event.verdict, event.sentence, event.fault), event.at)
 
 
+def _server_down(run: Run, event: events.ServerDown) -> Run:
+    return judged(run, Judgement(Verdict.SHARED, event.sentence, event.fault), event.at)
+
+
 def judged(run: Run, judgement: Judgement, at: float) -> Run:
     """The run with the prolog's verdict; the first one stands, and none falls after the answer."""
     if run.judgement is not None or run.phase is not Phase.PROLOG or run.prolog_answer is not None:
@@ -246,6 +250,7 @@ _TABLE: dict[type[Any], Callable[[Run, Any], Run]] = {
     events.NotReporting: _not_reporting,
     events.Failed: _failed,
     events.Refused: _refused,
+    events.ServerDown: _server_down,
     events.WorkloadCreated: _workload_created,
     events.WorkloadSeen: _workload_seen,
     events.WorkloadGone: _workload_gone,

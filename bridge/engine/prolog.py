@@ -81,7 +81,7 @@ def _judge(config: Config, run: Run, at: float) -> Run:
 def _judgement(config: Config, run: Run, at: float) -> Judgement | None:
     if at >= last_moment(config, run):
         found = _what_it_waited_for(run)
-        waited = f"not started after {config.timing.prolog_deadline:.0f} s: "
+        waited = f"not started after {_span(at - run.began)}: "
         return Judgement(Verdict.SHARED, waited + found.sentence, found.fault.name)
     if _must_learn_first(run):
         return None
@@ -90,6 +90,10 @@ def _judgement(config: Config, run: Run, at: float) -> Judgement | None:
     if run.workload in (Workload.DELETING, Workload.GONE):
         return Judgement.of(runs.WORKLOAD_DELETED.finding("while its pods started"))
     return _judge_suspicions(config, run, at)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def last_moment(config: Config, run: Run) -> float:

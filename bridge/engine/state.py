@@ -66,8 +66,8 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Requeue:
-    """The job goes back into the queue: ``job`` as scontrol names it (an array's element as `12_3`), and whether
-    it is held there until its owner releases it."""
+    """The job goes back into the queue: ``job`` as scontrol names it (an array's element as `12_3`), '' where
+    scontrol has to be asked for that name first, and whether it is held there until its owner releases it."""
 
     job: str
     hold: bool

@@ -226,7 +226,9 @@ def _outcome_of(run: Run | None) -> Outcome | None:
 
 
 def _contact(contact: Contact) -> dict[str, Any]:
-    return {"seconds_ago": round(clock.now() - contact.at, 1), "fault": contact.fault}
+    now = clock.now()
+    down = None if contact.down_since is None else round(now - contact.down_since, 1)
+    return {"seconds_ago": round(now - contact.at, 1), "fault": contact.fault, "down_for": down}
 
 
 def _notices(run: Run) -> list[str]:

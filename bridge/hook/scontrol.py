@@ -48,19 +48,43 @@ def requeue(order: "dict[str, object]", job: "Job", who: "Account", paths: "Path
 
     slurmrestd can do this only since Slurm 26.05. As the owner and never as root, who may requeue anybody's job.
     """
-    target = str(order.get("job"))
-    program = find(paths)
-    if who.uid == 0 or not all(part.isdigit() for part in target.split("_", 1)):
-        return "not asked to requeue %s: the owner or the job is not known" % printable(target)
-    if program is None:
-        return MISSING
     verb = "requeuehold" if order.get("hold") is True else "requeue"
     try:
-        started = child.start_program([program, verb, target], environment(job), seconds, lambda: accounts.become(who))
-        said = printable(" ".join(started.output().decode("utf-8", "replace").split()))
-    except child.LateError:
-        return "scontrol %s took longer than %d s; is slurmctld up?" % (verb, seconds)
-    except (child.DiedError, OSError) as error:
-        return "cannot run scontrol %s: %s" % (verb, error)
+        target = str(order.get("job") or _name(job, who, paths, seconds))
+        if not all(part.isascii() and part.isdigit() for part in target.split("_", 1)):
+            return "%s is not how scontrol names a job" % printable(repr(target))
+        said = _said([verb, target], job, who, paths, seconds)
+    except _Failed as error:
+        return str(error)
     # It says nothing when all is well, and its exit status is lost with the child.
-    return "scontrol %s said: %s" % (verb, said) if said else ""
+    return "scontrol %s said: %s" % (verb, printable(" ".join(said.split()))) if said else ""
+
+
+class _Failed(Exception):
+    """scontrol could not be asked; one sentence."""
+
+
+def _name(job: "Job", who: "Account", paths: "Paths", seconds: float) -> str:
+    """How scontrol names this job alone: the plain number of an array's last element means the whole array."""
+    shown = _said(["show", "job", str(job.id), "--oneliner"], job, who, paths, seconds)
+    for line in shown.splitlines():
+        words = dict(word.split("=", 1) for word in line.split(" ")[:3] if "=" in word)
+        if words.get("JobId") != str(job.id):
+            continue
+        return words["ArrayJobId"] + "_" + words["ArrayTaskId"] if "ArrayTaskId" in words else str(job.id)
+    raise _Failed("scontrol show job said: %s" % printable(" ".join(shown.split()) or "nothing"))
+
+
+def _said(words: "list[str]", job: "Job", who: "Account", paths: "Paths", seconds: float) -> str:
+    program = find(paths)
+    if who.uid == 0:
+        raise _Failed("the job's owner is not known")
+    if program is None:
+        raise _Failed(MISSING)
+    try:
+        started = child.start_program([program] + words, environment(job), seconds, lambda: accounts.become(who))
+        return started.output().decode("utf-8", "replace")
+    except child.LateError:
+        raise _Failed("scontrol %s took longer than %d s; is slurmctld up?" % (words[0], seconds))
+    except (child.DiedError, OSError) as error:
+        raise _Failed("cannot run scontrol %s: %s" % (words[0], error))

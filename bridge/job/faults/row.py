@@ -59,7 +59,7 @@ CONSEQUENCES = {
     Moment.PROLOG: {
         Verdict.JOB: "the job is cancelled, or held where the site says so; its nodes stay in service",
         Verdict.NODE: "the prolog fails here: Slurm takes this node out of service and requeues the job",
-        Verdict.SHARED: "the job does not start, its nodes stay in service",
+        Verdict.SHARED: "the job is requeued, held at the third time; its nodes stay in service",
         Verdict.RETRY: "tried again until the prolog's deadline",
         Verdict.GONE: "what was made for the run is deleted, the prolog ends well",
         Verdict.NONE: "the run goes on without it",

@@ -32,6 +32,15 @@ API_UNREACHABLE = Fault(
     ALWAYS,
     Verdict.RETRY,
 )
+API_OUTAGE = Fault(
+    "api-outage",
+    Subject.API_SERVER,
+    Verdict.SHARED,
+    "the API server has not answered for {message}, so no workload is started until it does",
+    "tell the site's administrator",
+    "the breaker: no answer for timing.breaker_after before the prolog began, and none for breaker_patience since",
+    timing="breaker_patience",
+)
 API_CERTIFICATE = Fault(
     "api-certificate",
     Subject.API_SERVER,
@@ -206,6 +215,7 @@ JOB_UNKNOWN = Fault(
 
 ROWS = (
     API_UNREACHABLE,
+    API_OUTAGE,
     API_CERTIFICATE,
     API_FAULT,
     API_THROTTLED,

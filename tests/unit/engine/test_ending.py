@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from bridge.config import Config
 from bridge.engine import activities as do
 from bridge.engine import events
@@ -73,11 +75,18 @@ def test_a_job_that_may_not_be_requeued_is_cancelled() -> None:
     assert requeue(story) is None and story.run.sentence.startswith("failed: ")
 
 
-def test_without_slurmctlds_answer_the_script_runs_and_attach_tells() -> None:
-    """The plain number of an array's last element would requeue the whole array."""
-    story = Story(allocation(("compute1",))).began().tell(events.NodeProven(100.0, 2))
+@pytest.mark.parametrize(("restart", "hold"), [(0, False), (1, False), (2, True)])
+def test_without_slurmrestd_the_hook_asks_for_the_name_and_the_restarts_count(restart: int, hold: bool) -> None:
+    """The plain number of an array's last element would requeue the whole array; and no comment counts the tries."""
+    story = Story(replace(allocation(("compute1",)), restart=restart)).began().tell(events.NodeProven(100.0, 2))
     story.tell(events.Failed(story.at, "learn", "no answer from slurmrestd"))
     story.after(CONFIG.timing.prolog_deadline).after(CONFIG.timing.prolog_deadline)
+    assert requeue(story) == Requeue("", hold) and not story.wants(do.CancelJob)
+
+
+def test_without_a_token_nobody_acts_for_the_owner_and_attach_tells() -> None:
+    story = Story(allocation(("compute1",))).began().tell(events.NotReporting(100.0, "no token"))
+    story.after(CONFIG.timing.prolog_deadline)
     assert requeue(story) is None and not story.wants(do.CancelJob)
 
 

@@ -14,11 +14,31 @@ def test_the_owner_requeues(stage: Stage, hold: bool, verb: str) -> None:
 
 
 @needs_root
-@pytest.mark.parametrize("job", ["", "7 8", "all", "-1", "7_", "7_3_4"])
+@pytest.mark.parametrize("job", ["7 8", "all", "-1", "7_", "7_3_4"])
 def test_nothing_but_a_job_is_requeued(stage: Stage, job: str) -> None:
     code, said = ordered(stage, {"job": job, "hold": False}, f"/usr/bin/touch {stage.home}/asked")
-    assert code == 0 and "not asked to requeue" in said
+    assert code == 0 and "is not how scontrol names a job" in said
     assert not (stage.home / "asked").exists()
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("shown", "name"),
+    [
+        ("JobId=7 JobName=a UserId=ml(2001)", "7"),
+        ("JobId=8 ArrayJobId=7 ArrayTaskId=0 JobName=a\nJobId=7 ArrayJobId=7 ArrayTaskId=1 JobName=a", "7_1"),
+    ],
+)
+def test_scontrol_is_asked_for_the_name(stage: Stage, shown: str, name: str) -> None:
+    script = f"case $1 in show) echo '{shown}';; *) echo $@ > {stage.home}/asked;; esac"
+    assert ordered(stage, {"job": "", "hold": False}, script) == (0, "")
+    assert (stage.home / "asked").read_text() == f"requeue {name}\n"
+
+
+@needs_root
+def test_a_job_that_scontrol_does_not_know_is_not_requeued(stage: Stage) -> None:
+    code, said = ordered(stage, {"job": "", "hold": False}, "echo Invalid job id specified")
+    assert code == 0 and "job 7 is not requeued: scontrol show job said: Invalid job id specified" in said
 
 
 @needs_root
