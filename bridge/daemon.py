@@ -25,7 +25,7 @@ from bridge.kube.client import KubernetesClient
 from bridge.slurmrest.client import SlurmRestClient
 from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal
-from bridge.wire.server import Server, listener
+from bridge.wire.server import HOOKS, USERS, Server, listener
 
 log = structlog.get_logger()
 
@@ -76,12 +76,12 @@ class Daemon:
             works |= SlurmWork(config, SlurmRestClient(config.slurmrest), self._engine.credential, service).works()
         self._executor = Executor(works, self._engine.happened)
         self._servers = [
-            Server("hook", listener("hook", Path(wellknown.HOOK_SOCKET), 0o600), HookDoor(self._engine), 512),
+            Server("hook", listener("hook", Path(wellknown.HOOK_SOCKET), 0o600), HookDoor(self._engine), HOOKS),
             Server(
                 "user",
                 listener("user", Path(wellknown.USER_SOCKET), 0o666),
                 UserDoor(config, self._engine, hub, node, service),
-                128,
+                USERS,
             ),
         ]
         self._stopping = threading.Event()

@@ -40,7 +40,11 @@ COMMENT_LIMIT = 1024  # bytes; Slurm cuts longer ones at submit (slurm.conf(5))
 
 SPEC_LIMIT = 1024 * 1024  # bytes of a spec file
 
-PROTOCOL = 1  # first frame on every socket carries it
+# Of the sockets; the first frame carries it. New optional fields do not raise it, since unknown ones are left out.
+# Whoever raises it keeps the number before it understood: an upgrade replaces hook, daemon and bridgectl at
+# different moments. See docs/upgrade.md.
+PROTOCOL = 1
+OLDEST_PROTOCOL = 1
 
 EXIT_INFRASTRUCTURE = 75  # `bridgectl attach`: a fault of the infrastructure (EX_TEMPFAIL)
 EXIT_USAGE = 64  # `bridgectl`: used in the wrong way or place (EX_USAGE)

@@ -11,7 +11,9 @@ from bridge import wellknown
 from bridge.errors import BridgeError
 from bridge.wire.client import DaemonGone, ask
 
-_PATIENCE = 120.0  # seconds without a daemon after which the job is given up
+_CLOSED = "it closes the connection without an answer; see its log (journalctl -u slurm-k8s-bridge)"
+
+_PATIENCE = 120.0  # seconds without a daemon that takes the question, after which the job is given up
 _RETRY = 0.5
 _TOKEN_SECONDS = 24 * 3600
 _TOKEN_PATIENCE = 5.0
@@ -33,25 +35,41 @@ class _Reader:
         self._job = job
         self._after: dict[int, str] = {}
         self._greeted = False
+        self._accepted = False  # on this connection
+        self._fault = ""
         self._token: str | None = None
 
     def run(self) -> int:
-        """The exit code."""
-        last_word = time.monotonic()
+        """The exit code. Raises BridgeError for a question that has no answer here, and when patience is over."""
+        alone_since = time.monotonic()
         while True:
-            try:
-                question = {"verb": "attach", "job": self._job, "after": self._after, "token": self._token}
-                for frame in ask(question):
-                    last_word = time.monotonic()
-                    code = self._take(frame)
-                    if code is not None:
-                        return code
-            except DaemonGone:
-                if time.monotonic() > last_word + _PATIENCE:
-                    raise
+            code = self._listen()
+            if code is not None:
+                return code
+            if self._accepted:
+                alone_since = time.monotonic()
+            elif time.monotonic() > alone_since + _PATIENCE:
+                raise DaemonGone(
+                    f"bridged on this node has not taken this job's question for {_PATIENCE:.0f} s, so the job ends "
+                    f"here and its pods with it; last known: {self._fault}"
+                )
             # The socket is systemd's: the next connect waits until the next daemon accepts.
             time.sleep(_RETRY)
-            self._token = _own_token()
+            if self._accepted or self._token is None:
+                self._token = _own_token()
+
+    def _listen(self) -> int | None:
+        """One connection: the exit code, or None when it ended before that was known."""
+        self._accepted, self._fault = False, _CLOSED
+        question = {"verb": "attach", "job": self._job, "after": self._after, "token": self._token}
+        try:
+            for frame in ask(question):
+                code = self._take(frame)
+                if code is not None:
+                    return code
+        except DaemonGone as error:
+            self._fault = str(error)
+        return None
 
     def _take(self, frame: dict[str, Any]) -> int | None:
         match frame.get("kind"):
@@ -61,6 +79,8 @@ class _Reader:
                 self._greet(frame)
             case "end":
                 return self._end(frame)
+            case "busy" | "mismatch":
+                self._fault = str(frame["sentence"])
             case "error":
                 raise BridgeError(str(frame["sentence"]))
         return None
@@ -71,6 +91,7 @@ class _Reader:
         self._after[int(frame["rank"])] = frame["stamp"]
 
     def _greet(self, frame: dict[str, Any]) -> None:
+        self._accepted = True
         if not self._greeted:
             for notice in frame["notices"]:
                 _say(f"note: {notice}")

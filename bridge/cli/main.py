@@ -54,7 +54,7 @@ def _add(verbs: Any, name: str, text: str, command: Callable[[argparse.Namespace
 
 def _answer(message: dict[str, Any]) -> dict[str, Any]:
     for frame in ask(message):
-        if frame.get("kind") == "error":
+        if frame.get("kind") in ("error", "busy"):
             raise BridgeError(str(frame["sentence"]))
         return frame
     raise BridgeError("bridged closed the connection without an answer; see its log (journalctl -u slurm-k8s-bridge)")

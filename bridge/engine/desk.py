@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from bridge import clock
-from bridge.engine.state import Answer
+from bridge.engine.state import Answer, Mark
 from bridge.job.ids import RunKey
 from bridge.wire.frames import Channel, FrameError
 from bridge.wire.messages import HookRequest
@@ -21,17 +21,20 @@ _SEND_SECONDS = 5.0  # a hook that does not read for so long is given up
 
 @dataclass(eq=False)
 class Hook:
-    """One waiting hook. ``key`` is None until the door has let it in, ``decided`` what the door has to say."""
+    """One waiting hook. ``arrived`` is when its process began, so that a restarted daemon counts no second time;
+    ``key`` is None until the door has let it in, ``decided`` what the door has to say."""
 
     channel: Channel
     request: HookRequest
     job_id: int
     key: RunKey | None = None
-    arrived: float = field(default_factory=clock.now)
+    arrived: float = field(init=False)
     scanning: int | None = None
     decided: Answer | None = None
 
     def __post_init__(self) -> None:
+        now = clock.now()
+        self.arrived = now if self.request.began is None else min(self.request.began, now)
         # The kernel's time-out, for sending alone: Python's own would be that of the thread which reads, too.
         self.channel.sock.settimeout(None)
         self.channel.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SEND_SECONDS))
@@ -88,8 +91,8 @@ class Desk:
         """Whether a hook waits for this run's answer."""
         return any(hook.key == key and hook.phase == phase for hook in self._hooks)
 
-    def answer(self, hook: Hook, answer: Answer, released: tuple[int, ...] = ()) -> bool:
-        """Tell a hook its answer and see it off; whether it could be told."""
+    def answer(self, hook: Hook, answer: Answer, released: tuple[Mark, ...] = ()) -> bool:
+        """Tell a hook its answer and whose markers go, and see it off; whether it could be told."""
         self._hooks.remove(hook)
         log.info("hook_answered", job=hook.job_id, phase=hook.phase, exit=answer.exit, message=answer.message)
         return hook.send(
@@ -99,7 +102,8 @@ class Desk:
                 "message": answer.message,
                 "output": answer.output,
                 "requeue": None if answer.requeue is None else asdict(answer.requeue),
-                "released": list(released),
+                "released": sorted({mark.job_id for mark in released}),
+                "released_runs": sorted(_words(mark) for mark in released),
             }
         )
 
@@ -114,6 +118,11 @@ class Desk:
                 hook.scanning = self._scans
                 return self._scans
         return None
+
+
+def _words(mark: Mark) -> list[int]:
+    """``released`` names the jobs alone, for hooks that read no more."""
+    return [mark.job_id] if mark.start is None else [mark.job_id, mark.restart, mark.start]
 
 
 def _timeval(seconds: float) -> bytes:

@@ -36,15 +36,23 @@ class Door:
     def __init__(self, config: Config) -> None:
         self._config = config
 
-    def epilog(self, hook: Hook, runs: Mapping[RunKey, Run], at: float) -> Admission:
-        """Consent ends for every run of this job here; sets ``hook.key``."""
+    def epilog(self, hook: Hook, runs: Mapping[RunKey, Run]) -> Admission:
+        """Consent ends for every run of this job here, and its time counts from the hook's beginning, as Slurm's
+        does; sets ``hook.key``."""
+        at = hook.arrived
         of_job = [key for key in runs if key.job_id == hook.job_id]
         if of_job:
             hook.key = of_job[-1]
             return Admission(tuple((key, events.EpilogBegan(at)) for key in of_job))
-        allocation, cluster = _allocation_or_none(hook), self._config.cluster.name
-        hook.key = RunKey(cluster, hook.job_id, 0) if allocation is None else _key(allocation)
-        return Admission(((hook.key, events.EpilogBegan(at, allocation, cluster, hook.job_id)),))
+        allocation, marker = _allocation_or_none(hook), hook.request.marker
+        if allocation is not None:
+            hook.key = _key(allocation)
+        else:
+            restart = 0 if marker is None else marker.restart
+            hook.key = RunKey(self._config.cluster.name, hook.job_id, restart)
+        start = None if marker is None or marker.restart != hook.key.restart else marker.start
+        began = events.EpilogBegan(at, allocation, hook.key.cluster, hook.job_id, hook.key.restart, start)
+        return Admission(((hook.key, began),))
 
     def prolog(self, hook: Hook, runs: Mapping[RunKey, Run], desk: Desk, at: float) -> Admission:
         """Whether this prolog may begin; sets ``hook.key`` when it does."""
@@ -61,22 +69,25 @@ class Door:
         key = _key(allocation)
         known = runs.get(key)
         if known is not None and _is_start_of(known, allocation):
-            return self._let_in(hook, key, allocation)
+            return self._let_in(hook, key, allocation, at)
         if known is not None and known.phase in (Phase.PROLOG, Phase.RUNNING):
             return Admission(((key, events.EpilogBegan(at)),))
         if known is not None and known.phase is Phase.RELEASE and known not in blockers:
             blockers.append(known)
         if blockers:
             return self._wait(hook, blockers, at)
-        return self._let_in(hook, key, allocation, forget=None if known is None else key)
+        return self._let_in(hook, key, allocation, hook.arrived, forget=None if known is None else key)
 
-    def _let_in(self, hook: Hook, key: RunKey, allocation: Allocation, forget: RunKey | None = None) -> Admission:
+    def _let_in(
+        self, hook: Hook, key: RunKey, allocation: Allocation, at: float, forget: RunKey | None = None
+    ) -> Admission:
         hook.key = key
-        return Admission(((key, self._began(hook, allocation, hook.arrived)),), forget)
+        return Admission(((key, self._began(hook, allocation, at)),), forget)
 
     def deadline(self, hook: Hook) -> float:
-        """When a prolog hook has waited long enough at the door."""
-        return hook.arrived + self._config.timing.prolog_deadline
+        """When a hook has waited long enough."""
+        timing = self._config.timing
+        return hook.arrived + (timing.prolog_deadline if hook.phase == "prolog" else timing.epilog_deadline)
 
     def _wait(self, hook: Hook, blockers: list[Run], at: float) -> Admission:
         if at < self.deadline(hook):

@@ -204,13 +204,15 @@ class EpilogBegan:
     """An epilog hook asked, or a newer run of the same job needs this one gone.
 
     For a run that the journal does not know, the allocation (or, in a bare epilog, cluster and job id) says
-    which one it was.
+    which one it was, with restart and start as its marker names them; ``start`` is None where it does not.
     """
 
     at: float
     allocation: Allocation | None = None
     cluster: str = ""
     job_id: int = 0
+    restart: int = 0
+    start: int | None = None
     kind: Literal["epilog_began"] = "epilog_began"
 
 

@@ -3,12 +3,12 @@
 import structlog
 from pydantic import ValidationError
 
-from bridge import wellknown
+from bridge import __version__, wellknown
 from bridge.engine.desk import Hook
 from bridge.engine.inbox import HookArrived, HookClosed, HookScanned
 from bridge.engine.loop import Engine
 from bridge.wire.frames import Channel, FrameError
-from bridge.wire.messages import HookRequest, ScanReply
+from bridge.wire.messages import CURE, HookRequest, ScanReply, mismatch
 from bridge.wire.peercred import Peer
 
 log = structlog.get_logger()
@@ -48,21 +48,21 @@ class HookDoor:
 
 def _hook(channel: Channel, frame: dict[str, object]) -> Hook | None:
     """The hook behind a first frame; None after it was told why it is not understood."""
-    if frame.get("v") != wellknown.PROTOCOL:
-        _refuse(channel, frame, f"the daemon speaks protocol {wellknown.PROTOCOL}, the hook {frame.get('v')}")
+    unlike = mismatch(frame.get("v"), "hook")
+    if unlike is not None:
+        _send_away(channel, unlike)
         return None
     try:
         request = HookRequest.model_validate(frame)
         return Hook(channel, request, int(request.env["SLURM_JOB_ID"]))
     except (ValidationError, KeyError, ValueError) as error:
-        _refuse(channel, frame, "the hook's question is not understood")
         log.error("hook_not_understood", error=type(error).__name__)
+        _send_away(channel, f"bridged {__version__} does not understand this hook's question; {CURE}")
         return None
 
 
-def _refuse(channel: Channel, frame: dict[str, object], why: str) -> None:
-    """A hook that does not fit its daemon: the node is half installed, and no job may start or end on it."""
-    message = f"{why}; install hook and daemon of the same version on this node"
+def _send_away(channel: Channel, why: str) -> None:
+    """No verdict: while an upgrade is under way the daemon that this hook is of may be the next one. The hook comes
+    again, and what becomes of its job when its patience is over is its own affair."""
     log.error("hook_mismatch", cause=why)
-    code = 0 if frame.get("phase") == "prolog" and frame.get("bridge") is False else 1
-    channel.send({"kind": "answer", "exit": code, "message": message, "output": None, "released": []})
+    channel.send({"kind": "mismatch", "v": wellknown.PROTOCOL, "oldest": wellknown.OLDEST_PROTOCOL, "sentence": why})

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import structlog
 
-from bridge import clock
+from bridge import clock, wellknown
 from bridge.config import Config
 from bridge.engine import activities as do
 from bridge.engine import events
@@ -24,7 +24,7 @@ from bridge.engine.machine import next_run
 from bridge.engine.recover import key_text, replayed
 from bridge.engine.release import epilog_answer
 from bridge.engine.scans import Scans
-from bridge.engine.state import Answer, Phase, Run
+from bridge.engine.state import Answer, Mark, Phase, Run
 from bridge.engine.wanted import next_wake, wanted
 from bridge.job.ids import RunKey
 from bridge.slurmrest.api import Credential
@@ -52,7 +52,7 @@ class Engine:
         self._credentials: dict[RunKey, Credential] = {}
         self._left: dict[RunKey, float] = {}
         self._scans = Scans(config.gpu, self._desk)
-        self._marked: set[int] = set()
+        self._marked: set[Mark] = set()
         self._executor: Executor | None = None
         self._touched: set[RunKey] = set()
         self._lines: list[Line] = []
@@ -95,7 +95,7 @@ class Engine:
         self._runs = replayed(self._config, self._journal)
         self._touched = set(self._runs)
         self._left = {key: clock.now() for key, run in self._runs.items() if run.phase is Phase.PROLOG}
-        self._marked = {key.job_id for key, run in self._runs.items() if _was_given_up(run)}
+        self._marked = {run.mark for run in self._runs.values() if _was_given_up(run)}
         self._end_what_a_boot_ended()
         self._show()  # before anything is done: a sweep spares the runs that it is shown
         self._act()
@@ -169,18 +169,17 @@ class Engine:
         self._runs[key] = after
         self._touched.add(key)
         if after.phase is Phase.RELEASED and not any(hook.waits_for_release_of(key) for hook in self._desk):
-            self._marked.add(key.job_id)
+            self._marked.add(after.mark)
         self._lines.append(Line(key_text(key), events.to_json(event), clock.wall()))
         _tell(before, after, event)
 
     def _arrive(self, hook: Hook) -> None:
-        deadline = (
-            self._config.timing.prolog_deadline if hook.phase == "prolog" else self._config.timing.epilog_deadline
-        )
-        hook.send({"kind": "hello", "v": 1, "deadline": deadline})
+        remaining = max(0.0, self._door.deadline(hook) - clock.now())
+        # Hooks that do not tell when they began read ``deadline``, and count from this word.
+        hook.send({"kind": "hello", "v": wellknown.PROTOCOL, "deadline": remaining, "remaining": remaining})
         self._desk.admit(hook)
         if hook.phase == "epilog":
-            self._enter(hook, self._door.epilog(hook, self._runs, clock.now()))
+            self._enter(hook, self._door.epilog(hook, self._runs))
 
     def _open_door(self) -> None:
         """Prologs that have no run yet: let in who may, answer who has waited long enough."""
@@ -308,19 +307,24 @@ class Engine:
         failed = [answer for answer in answers if answer is not None and answer.exit]
         return failed[0] if failed else Answer(0)
 
-    def _unmarked(self, hook: Hook, answer: Answer) -> tuple[int, ...]:
-        """The jobs whose markers this hook shall remove: its own after a proven epilog, and those of runs that
-        were proven gone when no epilog was there. Those once, since the job's next run writes the same marker."""
+    def _unmarked(self, hook: Hook, answer: Answer) -> tuple[Mark, ...]:
+        """The runs whose markers this hook shall remove: its own job's after a proven epilog, and those that were
+        proven gone when no epilog was there. Those once: of a run whose start nobody knows, and by a hook that reads
+        the jobs' numbers alone, the marker of the job's next run would be removed too."""
         alive = {key.job_id for key, run in self._runs.items() if run.phase is not Phase.RELEASED}
         if hook.phase == "epilog":
-            gone = {hook.job_id} if answer.exit == 0 else set()
+            own = {run.mark for run in self._runs.values() if hook.waits_for_release_of(run.key)}
+            gone = own if answer.exit == 0 else set()
         else:
-            gone = self._marked - {other.job_id for other in self._desk}
-        return tuple(sorted(gone - alive))
+            waiting = {other.job_id for other in self._desk}
+            gone = {mark for mark in self._marked if mark.job_id not in waiting}
+        return tuple(mark for mark in gone if mark.job_id not in alive)
 
     def _forget_old(self) -> None:
         released = [key for key, run in self._runs.items() if run.phase is Phase.RELEASED]
         for key in released[: max(0, len(released) - _KEPT_RELEASED)]:
+            if any(hook.waits_for_release_of(key) for hook in self._desk):
+                continue  # its answer names the run
             del self._runs[key]
             self._journal.forget(key_text(key))
 

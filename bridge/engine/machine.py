@@ -16,6 +16,7 @@ from bridge.engine.state import Effort, Judgement, Phase, Run, Suspicion, Worklo
 from bridge.engine.wanted import wanted
 from bridge.job import faults
 from bridge.job.faults import Verdict, runs, servers
+from bridge.job.ids import RunKey
 from bridge.job.pods import PodFacts
 from bridge.slurm import states
 
@@ -53,7 +54,8 @@ def _first_sight(config: Config, event: events.Event) -> Run:
         case events.PrologBegan():
             return new_run(config, event.allocation, event.at)
         case events.EpilogBegan():
-            return forgotten_run(config, event.at, event.allocation, event.cluster, event.job_id)
+            key = RunKey(event.cluster, event.job_id, event.restart)
+            return forgotten_run(config, event.at, event.allocation, key, event.start)
     raise ValueError(f"a run cannot begin with {event.kind}")
 
 
@@ -210,9 +212,20 @@ def _attached(run: Run, _event: events.Attached) -> Run:
 
 
 def _epilog_began(run: Run, event: events.EpilogBegan) -> Run:
-    if run.phase is Phase.RELEASED:
+    the_same_hook = run.phase is Phase.RELEASE and run.epilog_answer is None and run.epilog_began == event.at
+    if run.phase is Phase.RELEASED or the_same_hook:
         return run
-    return replace(run, phase=Phase.RELEASE, epilog_began=event.at, epilog_answer=None, leftovers=(), trouble="")
+    # Who asks again after a no does not wait for the pause that the last failure earned.
+    tries = run.tries if run.epilog_answer is None else {}
+    return replace(
+        run,
+        phase=Phase.RELEASE,
+        epilog_began=event.at,
+        epilog_answer=None,
+        leftovers=(),
+        trouble="",
+        tries=tries,
+    )
 
 
 def _pods_clear(run: Run, event: events.PodsClear) -> Run:

@@ -103,6 +103,15 @@ class Suspicion:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """What a run's marker on this node names. ``start`` is None where nobody knows which run of the job it was."""
+
+    job_id: int
+    restart: int
+    start: int | None
+
+
+@dataclass(frozen=True)
 class Run:
     """One run as this node knows it. Times are seconds of the boot clock (`clock.py`)."""
 
@@ -147,6 +156,15 @@ class Run:
     epilog_answer: Answer | None = None
     pods_clear: bool = False
     leftovers: tuple[str, ...] = ()
+    marked_start: int | None = None
+
+    @property
+    def mark(self) -> Mark:
+        """Its marker: as an epilog found it where the journal knew nothing of the run, else as its prolog wrote it."""
+        start = self.marked_start
+        if start is None and self.allocation is not None:
+            start = self.allocation.start_time
+        return Mark(self.key.job_id, self.key.restart, start)
 
     @property
     def is_batch(self) -> bool:
@@ -205,9 +223,11 @@ def new_run(config: Config, allocation: Allocation, began: float) -> Run:
     )
 
 
-def forgotten_run(config: Config, began: float, allocation: Allocation | None, cluster: str, job_id: int) -> Run:
+def forgotten_run(
+    config: Config, began: float, allocation: Allocation | None, key: RunKey, marked_start: int | None
+) -> Run:
     """A run that the journal does not know, at its epilog. Its workload may exist."""
+    run = Run(key=key, name=workload_name(config.cluster.tag, key), nodes=(), began=began)
     if allocation is not None:
-        return replace(new_run(config, allocation, began), workload=Workload.UNKNOWN)
-    key = RunKey(cluster, job_id, 0)
-    return Run(key=key, name=workload_name(config.cluster.tag, key), nodes=(), began=began, workload=Workload.UNKNOWN)
+        run = new_run(config, allocation, began)
+    return replace(run, workload=Workload.UNKNOWN, marked_start=marked_start)

@@ -21,7 +21,7 @@ from bridge.job.faults import Verdict
 from bridge.slurmrest.api import Credential
 from bridge.slurmrest.service import ServiceToken
 from bridge.wire.frames import Channel
-from bridge.wire.messages import UserRequest
+from bridge.wire.messages import UserRequest, mismatch
 from bridge.wire.peercred import Peer, has_left
 
 _POLL = 0.25  # seconds between two looks at the run while nothing new is said
@@ -48,15 +48,16 @@ class UserDoor:
         frame = channel.receive()
         if frame is None:
             return
+        unlike = mismatch(frame.get("v"), "bridgectl")
+        if unlike is not None:
+            # While an upgrade is under way the daemon that an `attach` is of may be the next one: it asks again.
+            kind = "mismatch" if frame.get("verb") == "attach" else "error"
+            channel.send({"kind": kind, "sentence": unlike})
+            return
         try:
             request = UserRequest.model_validate(frame)
         except ValidationError:
             channel.send(_error("the question is not understood; use bridgectl of the daemon's version"))
-            return
-        if request.v != wellknown.PROTOCOL:
-            channel.send(
-                _error(f"this daemon speaks protocol {wellknown.PROTOCOL}; use bridgectl of version {__version__}")
-            )
             return
         match request.verb:
             case "status":

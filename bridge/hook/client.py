@@ -13,6 +13,7 @@ from bridge.hook import account, conversation, markers, output, paths, scan, sco
 from bridge.hook import child as children
 from bridge.hook.job import Job
 from bridge.hook.word import printable
+from bridge.wire import frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,8 +75,12 @@ class Hook:
             return self.fail("slurmd gave no SLURM_JOB_ID, so whose epilog this is cannot be known")
         if self.job.id is None or self.job.id not in present:
             return 0  # the guard saw a marker that another epilog of this job has removed meanwhile
-        self._check_owner(self.job.id)
+        marker = self._marker(self.job.id)
+        self._check_owner(marker)
         request = conversation.request("epilog", True, self.job.env)
+        run = markers.run_of(marker)
+        if run is not None:
+            request["marker"] = {"restart": run[0], "start": run[1]}
         if self.job.on_batch_node:
             self._add_token(request, self._mint())
         return self._ask(request, self.patience.epilog)
@@ -122,6 +127,7 @@ class Hook:
         if mint is not None:
             request["spec"] = self._spec(self._account)
             self._add_token(request, mint)
+            self._make_fit(request)
         return request
 
     def _spec(self, who: "Account") -> "dict[str, str]":
@@ -130,6 +136,17 @@ class Hook:
         except spec_reader.UnreadableError as error:
             return {"path": printable((self.job.spec or b"").decode("utf-8", "replace")), "error": str(error)}
         return {"path": path, "data": base64.b64encode(data).decode()}
+
+    @staticmethod
+    def _make_fit(request: "Message") -> None:
+        """A spec that just fits by itself and not beside the job's groups and nodes is the job's own fault."""
+        try:
+            frames.encode(request)
+        except frames.FrameError as error:
+            spec = request["spec"]
+            path = spec.get("path") if isinstance(spec, dict) else None
+            sentence = "%s with the job's groups and nodes is too large (%s); make the file smaller" % (path, error)
+            request["spec"] = {"path": path, "error": sentence}
 
     def _mint(self) -> "token.Mint":
         return token.Mint(self.job, self.phase, time.time(), self.paths, self.patience.token)
@@ -141,12 +158,15 @@ class Hook:
         except token.NoTokenError as error:
             request["token_error"] = str(error)
 
-    def _check_owner(self, job_id: int) -> None:
-        """slurmd says root for the owner of a job that slurmctld has forgotten; the marker knows better."""
+    def _marker(self, job_id: int) -> "Message":
         try:
-            owner = markers.read(self.paths.markers, job_id).get("uid")
+            return markers.read(self.paths.markers, job_id)
         except FileNotFoundError:
-            return
+            return {}
+
+    def _check_owner(self, marker: "Message") -> None:
+        """slurmd says root for the owner of a job that slurmctld has forgotten; the marker knows better."""
+        owner = marker.get("uid")
         if isinstance(owner, int) and owner != self.job.uid:
             self.job.uid = self.job.gid = None
 
@@ -166,8 +186,8 @@ class Hook:
 
     def _act(self, answer: "Message") -> int:
         message, path = answer.get("message"), answer.get("output")
-        for number in _integers(answer.get("released")):
-            fault = markers.remove(self.paths.markers, number)
+        for job_id, run in _released(answer):
+            fault = markers.remove(self.paths.markers, job_id, run)
             if fault:
                 _say(fault)
         order = answer.get("requeue")
@@ -201,6 +221,24 @@ class Hook:
         except ValueError:
             return None
         return self._account
+
+
+def _released(answer: "Message") -> "list[tuple[int, Optional[tuple[int, int]]]]":
+    """Whose markers go: each job with the run, restart and start, that its marker has to name.
+
+    None where the daemon does not know which run it was, or is of a version that names the jobs alone.
+    """
+    runs = answer.get("released_runs")
+    if not isinstance(runs, list):
+        return [(number, None) for number in _integers(answer.get("released"))]
+    released = []  # type: list[tuple[int, Optional[tuple[int, int]]]]
+    for run in runs:
+        numbers = _integers(run)
+        if len(numbers) == 3:
+            released.append((numbers[0], (numbers[1], numbers[2])))
+        elif len(numbers) == 1:
+            released.append((numbers[0], None))
+    return released
 
 
 def _integers(value: object) -> "list[int]":

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Message = dict[str, object]
 
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", 7)  # named since Python 3.7
 _PAUSE_FIRST = 0.02
 _PAUSE_LONGEST = 1.0
 _MARGIN_LEAST = 3.0
@@ -100,19 +101,23 @@ class Conversation:
                 self._hello(message)
             elif kind == "note":
                 self.last_note = str(message.get("text", ""))
+            elif kind in ("mismatch", "busy"):
+                # In the seconds of an upgrade hook and daemon differ; the daemon of this hook's version may be next.
+                self._fault = str(message.get("sentence", ""))
+                return None
             elif kind == "scan":
                 channel.send(self._scan(message))
 
     def _hello(self, message: "Message") -> None:
         self._greeted = True
-        deadline = message.get("deadline")
-        if not isinstance(deadline, (int, float)):
-            return
-        # Slurm's clock began with the hook, the daemon's only now: what was spent before comes off the
-        # margin. A restarted daemon may count anew; Slurm does not, so the first end stands.
         now = time.monotonic()
-        margin = max(self._margin - (now - self._started), min(self._margin, _MARGIN_LEAST))
-        if self._end is None:
+        deadline, margin = message.get("remaining"), self._margin
+        if not isinstance(deadline, (int, float)):
+            # A daemon that counts from its first word, while Slurm's clock began with the hook: what was spent
+            # before comes off the margin. Restarted it counts anew; Slurm does not, so the first end stands.
+            deadline = message.get("deadline")
+            margin = max(self._margin - (now - self._started), min(self._margin, _MARGIN_LEAST))
+        if isinstance(deadline, (int, float)) and self._end is None:
             self._end = now + deadline + margin
 
     def _left(self) -> float:
@@ -144,6 +149,7 @@ def request(phase: str, bridge: bool, env: "dict[str, str]") -> "Message":
         "v": wellknown.PROTOCOL,
         "phase": phase,
         "bridge": bridge,
+        "began": time.clock_gettime(_BOOT_CLOCK),
         "env": env,
         "groups": [],
         "spec": None,

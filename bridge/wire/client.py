@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,23 @@ class DaemonGone(BridgeError):
     """No daemon answers on this node, or it went away in mid-sentence."""
 
 
+PATIENCE = 120.0  # seconds until the first word: the socket is systemd's, and is there without a daemon too
+
+
 def ask(message: dict[str, Any], path: Path = Path(wellknown.USER_SOCKET)) -> Iterator[dict[str, Any]]:
     """Send one question and yield every frame of the answer.
 
-    Raises DaemonGone when the daemon cannot be reached or its stream breaks off.
+    Raises DaemonGone when the daemon cannot be reached, says nothing for PATIENCE, or its stream breaks off.
     """
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     channel = Channel(sock)
     try:
+        sock.settimeout(PATIENCE)
         sock.connect(str(path))
-        channel.send({"v": wellknown.PROTOCOL, **message})
+        with suppress(BrokenPipeError):  # turned away already, and told why
+            channel.send({"v": wellknown.PROTOCOL, **message})
         while (frame := channel.receive()) is not None:
+            sock.settimeout(None)
             yield frame
     except (OSError, FrameError) as error:
         raise DaemonGone(

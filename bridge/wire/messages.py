@@ -4,10 +4,25 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bridge import wellknown
+from bridge import __version__, wellknown
 
 Text = Annotated[str, Field(max_length=4096)]
-_VALUE_LIMIT = 64 * 1024  # one SLURM_* value: a node list of 10,000 nodes fits
+_VARIABLES_LIMIT = 2000  # slurmd sets some sixty
+
+CURE = "install the package again on this node, then systemctl restart slurm-k8s-bridge"
+
+
+def mismatch(version: object, peer: str) -> str | None:
+    """Why this daemon and a peer ("hook", "bridgectl") of this protocol cannot talk: one sentence that says which side
+    is the older one. None when they can."""
+    if type(version) is int and wellknown.OLDEST_PROTOCOL <= version <= wellknown.PROTOCOL:
+        return None
+    told = version if type(version) is int else "none"
+    older = "bridged" if type(version) is int and version > wellknown.PROTOCOL else f"the {peer}"
+    return (
+        f"bridged {__version__} speaks protocol {wellknown.PROTOCOL} and none before {wellknown.OLDEST_PROTOCOL}, "
+        f"the {peer} {told}: {older} is the older one; {CURE}"
+    )
 
 
 class _Message(BaseModel):
@@ -25,16 +40,31 @@ class SpecPart(_Message):
     error: Text = ""
 
 
+class ShownMarker(BaseModel):
+    """Which run the job's marker names: restart and start (epoch seconds, 0 where Slurm does not tell)."""
+
+    restart: int = Field(ge=0)
+    start: int = Field(ge=0)
+
+
 class HookRequest(_Message):
-    """A prolog or epilog hook's question. ``bridge`` is false for a job that did not ask for the bridge."""
+    """A prolog or epilog hook's question. ``bridge`` is false for a job that did not ask for the bridge.
+
+    Each value of ``env`` is bounded where it is read (`slurm.environ`): too long a one is the job's fault, with a
+    sentence, while a question that does not fit this class is the node's.
+    ``began`` is when the hook's process began, seconds of the boot clock: Slurm counts from there, whichever daemon
+    the hook speaks to. ``marker`` is what an epilog found. Both are None from hooks that do not tell yet.
+    """
 
     phase: Literal["prolog", "epilog"]
     bridge: bool
-    env: dict[Text, Annotated[str, Field(max_length=_VALUE_LIMIT)]] = Field(max_length=500)
+    env: dict[Text, str] = Field(max_length=_VARIABLES_LIMIT)
     groups: tuple[int, ...] = Field(default=(), max_length=65536)
     spec: SpecPart | None = None
     token: str | None = Field(default=None, max_length=8192, repr=False)
     token_error: Text | None = None
+    began: float | None = Field(default=None, ge=0)
+    marker: ShownMarker | None = None
 
 
 class ScanReply(_Message):
@@ -60,5 +90,5 @@ class UserRequest(_Message):
 
     verb: Literal["attach", "status", "ps", "show"]
     job: int | None = None
-    after: dict[int, Text] = Field(default_factory=dict, max_length=65536)
+    after: dict[int, Text] = Field(default_factory=dict, max_length=1024)
     token: str | None = Field(default=None, max_length=8192, repr=False)

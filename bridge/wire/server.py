@@ -7,11 +7,12 @@ import stat
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 
-from bridge.wire.frames import Channel, FrameError
+from bridge.wire.frames import FRAME_LIMIT, Channel, FrameError
 from bridge.wire.peercred import Peer, peer_of
 
 log = structlog.get_logger()
@@ -22,16 +23,32 @@ _LISTEN_FDS_START = 3  # sd_listen_fds(3)
 Handler = Callable[[Channel, Peer], None]
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """Of one socket: connections of everybody but root, of any one of them, and of root, who always gets in however
+    many others are there; bytes of a frame that a peer may send."""
+
+    others: int
+    each: int
+    root: int
+    frame: int
+
+
+HOOKS = Bounds(others=0, each=0, root=512, frame=FRAME_LIMIT)
+# An `attach` per job that runs here: no node of Kubernetes runs more than some hundred pods.
+USERS = Bounds(others=512, each=256, root=32, frame=64 * 1024)
+
+
 class Server:
     """One listening socket. ``handle`` runs in a thread of its own for each connection."""
 
-    def __init__(self, name: str, listener: socket.socket, handle: Handler, limit: int) -> None:
+    def __init__(self, name: str, listener: socket.socket, handle: Handler, bounds: Bounds) -> None:
         self.name = name
         self._listener = listener
         self._handle = handle
-        self._places = threading.BoundedSemaphore(limit)
+        self._bounds = bounds
         self._closing = threading.Event()
-        self._open: set[Channel] = set()
+        self._open: dict[Channel, Peer] = {}
         self._lock = threading.Lock()
         # Not shutdown() to wake the accept: the socket is systemd's too, and would be dead for the next daemon.
         self._wake, self._woken = socket.socketpair()
@@ -82,23 +99,38 @@ class Server:
         self._admit(sock)
 
     def _admit(self, sock: socket.socket) -> None:
-        if not self._places.acquire(blocking=False):
-            log.warning("connection_refused", socket=self.name, cause="too many connections")
-            sock.close()
-            return
-        channel = Channel(sock)
-        with self._lock:
-            self._open.add(channel)
+        channel = Channel(sock, self._bounds.frame)
         try:
-            threading.Thread(target=self._serve, args=(channel,), name=f"serve-{self.name}", daemon=True).start()
+            peer = peer_of(sock)
+        except OSError as error:
+            log.error("connection_refused", socket=self.name, cause=str(error))
+            channel.close()
+            return
+        if not self._has_room(peer):
+            log.warning("connection_refused", socket=self.name, uid=peer.uid, cause="too many connections")
+            _send_away(channel, "too many connections are open on this node's bridged; end some, or try again later")
+            return
+        with self._lock:
+            self._open[channel] = peer
+        try:
+            threading.Thread(target=self._serve, args=(channel, peer), name=f"serve-{self.name}", daemon=True).start()
         except RuntimeError as error:  # no more threads: this one is turned away, the next may find room
             log.error("connection_refused", socket=self.name, cause=str(error))
             self._end(channel)
 
-    def _serve(self, channel: Channel) -> None:
+    def _has_room(self, peer: Peer) -> bool:
+        """Only the accepting thread adds, so what has room now has it until it is in."""
+        with self._lock:
+            uids = [other.uid for other in self._open.values()]
+        mine, root = uids.count(peer.uid), uids.count(0)
+        if peer.uid == 0:
+            return root < self._bounds.root
+        return mine < self._bounds.each and len(uids) - root < self._bounds.others
+
+    def _serve(self, channel: Channel, peer: Peer) -> None:
         try:
             channel.sock.settimeout(FIRST_FRAME_SECONDS)
-            self._handle(channel, peer_of(channel.sock))
+            self._handle(channel, peer)
         except (OSError, FrameError) as error:
             log.info("connection_ended", socket=self.name, cause=str(error) or type(error).__name__)
         finally:
@@ -106,9 +138,16 @@ class Server:
 
     def _end(self, channel: Channel) -> None:
         with self._lock:
-            self._open.discard(channel)
+            self._open.pop(channel, None)
         channel.close()
-        self._places.release()
+
+
+def _send_away(channel: Channel, why: str) -> None:
+    """A word into an empty buffer, which never waits for the peer."""
+    channel.sock.setblocking(False)
+    with suppress(OSError):
+        channel.send({"kind": "busy", "sentence": why})
+    channel.close()
 
 
 def listener(name: str, path: Path, mode: int) -> socket.socket:

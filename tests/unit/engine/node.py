@@ -26,14 +26,17 @@ from bridge.errors import Unavailable
 from bridge.job.ids import RunKey
 from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal, Line
+from bridge.wire.frames import FRAME_LIMIT
 from bridge.wire.peercred import Peer
-from bridge.wire.server import Handler, Server, listener
+from bridge.wire.server import Bounds, Handler, Server, listener
 from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
 
 from .clients import PATIENCE, Attach, Hook, Job, MortalHook, connected, question
 
 Runs = Mapping[RunKey, Run]
+
+_BOUNDS = Bounds(others=64, each=64, root=64, frame=FRAME_LIMIT)  # whoever runs the tests
 
 
 class Killed(BaseException):
@@ -115,8 +118,8 @@ class Daemon:
         self._executor = Executor(works, self.engine.happened)
         hooks, users = HookDoor(self.engine), UserDoor(config, self.engine, self.hub, node.name, service)
         self.servers = [
-            Server("hook", listener("hook", node.hook_socket, 0o600), _from(lambda: 0, hooks), 64),
-            Server("user", listener("user", node.user_socket, 0o666), _from(lambda: node.peer_uid, users), 64),
+            Server("hook", listener("hook", node.hook_socket, 0o600), _from(lambda: 0, hooks), _BOUNDS),
+            Server("user", listener("user", node.user_socket, 0o666), _from(lambda: node.peer_uid, users), _BOUNDS),
         ]
         self.recovered: Runs = {}
 
@@ -270,9 +273,9 @@ class Node:
         """A foreign prolog that slurmd may kill."""
         return MortalHook(self.hook_socket, question("prolog", False, {"SLURM_JOB_ID": str(job_id)}))
 
-    def bare_epilog(self, job: Job) -> Hook:
+    def bare_epilog(self, job: Job, **changes: object) -> Hook:
         """slurmd runs an epilog that has nothing but the job's number."""
-        return Hook(self.hook_socket, question("epilog", True, {"SLURM_JOB_ID": str(job.id)}))
+        return Hook(self.hook_socket, question("epilog", True, {"SLURM_JOB_ID": str(job.id)}) | changes)
 
     def foreign_prolog(self, job_id: int) -> Hook:
         """slurmd runs the prolog of a job that is none of ours, and some run's marker is there."""

@@ -8,7 +8,11 @@ from .clients import Job
 from .node import Node, eventually
 from .world import World
 
-LET_THROUGH = {"kind": "answer", "exit": 0, "message": None, "output": None, "requeue": None, "released": []}
+LET_THROUGH = {"kind": "answer", "exit": 0, "message": None, "output": None, "requeue": None} | {
+    "released": [],
+    "released_runs": [],
+}
+RELEASED = {"released": [7], "released_runs": [[7, 0, 1_700_000_000]]}
 ALIVE = (4711, "cgroup of the run's pod")
 
 
@@ -38,7 +42,7 @@ def test_a_foreign_prolog_does_the_missing_scan_itself(world: World) -> None:
     node, job = world.node(epilog_deadline=0.05), world.job()
     unproven(world, node, job)
     hook = node.foreign_prolog(8)
-    assert hook.answer() == LET_THROUGH | {"released": [7]}
+    assert hook.answer() == LET_THROUGH | RELEASED
     assert len(hook.scanned) == 1
     assert node.run(job).phase is Phase.RELEASED
 

@@ -41,6 +41,29 @@ def test_a_bare_epilog_releases_what_the_journal_knows(world: World) -> None:
     assert world.is_empty
 
 
+@pytest.mark.parametrize(
+    ("shown", "told"), [({"restart": 2, "start": 1_700_000_000}, [[7, 2, 1_700_000_000]]), (None, [[7]])]
+)
+def test_a_bare_epilog_without_journal_names_the_run_that_its_marker_shows(
+    world: World, shown: dict[str, int] | None, told: list[list[int]]
+) -> None:
+    """Nothing but the marker knows it; where not even that tells, the job is named alone."""
+    node = world.node()
+    assert node.bare_epilog(world.job(), marker=shown).answer()["released_runs"] == told
+
+
+def test_a_marker_names_the_run_where_slurm_has_changed_its_start(world: World) -> None:
+    """slurmctld sets it anew when a node had to be powered up, between prolog and epilog."""
+    node, job = world.node(), world.job()
+    shown = {"restart": 0, "start": job.start - 60}
+    assert node.epilog(job, marker=shown).answer()["released_runs"] == [[7, 0, job.start - 60]]
+
+
+def test_a_marker_of_another_restart_says_nothing_about_this_run(world: World) -> None:
+    node, job = world.node(), world.job()
+    assert node.epilog(job, marker={"restart": 1, "start": 5}).answer()["released_runs"] == [[7, 0, job.start]]
+
+
 def test_a_bare_epilog_without_journal_sweeps_by_job_id(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)

@@ -4,14 +4,20 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
+from bridge import __version__, wellknown
 from bridge.engine import events
 from bridge.engine.recover import key_text, replayed
 from bridge.engine.state import Phase, Run
 from bridge.job.ids import RunKey
 from bridge.store.journal import FILE, Journal
+from bridge.wire.messages import mismatch
 
+from .clients import Hook, connected
+from .node import eventually
 from .story import CONFIG
+from .world import World
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.sql"))
 
@@ -60,3 +66,86 @@ def test_every_recorded_journal_is_read(record: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("field", ["of_the_future", "note"])
 def test_a_field_that_a_newer_version_added_is_left_out(field: str) -> None:
     assert events.from_json(f'{{"at": 1.0, "{field}": [1], "kind": "ticked"}}'.encode()) == events.Ticked(1.0)
+
+
+# -- hook and daemon of different versions
+
+
+def future(monkeypatch: pytest.MonkeyPatch, protocol: int, oldest: int) -> None:
+    """From here on daemons are of a version that speaks these."""
+    monkeypatch.setattr(wellknown, "PROTOCOL", protocol)
+    monkeypatch.setattr(wellknown, "OLDEST_PROTOCOL", oldest)
+
+
+def test_the_daemon_understands_the_protocol_before_its_own(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    node, job = world.node(), world.job()
+    asked = job.prolog("n1"), job.epilog("n1")
+    future(monkeypatch, protocol=2, oldest=1)
+    assert [Hook(node.hook_socket, question).exit() for question in asked] == [0, 0]
+
+
+@pytest.mark.parametrize("phase", ["prolog", "epilog"])
+def test_a_hook_that_is_too_old_waits_for_the_daemon_of_its_version(
+    world: World, monkeypatch: pytest.MonkeyPatch, phase: str
+) -> None:
+    """The package was installed back: the daemon of the newer version runs on for some seconds."""
+    node, job = world.node(), world.job()
+    if phase == "epilog":
+        world.running(node, job)
+    asked = job.prolog("n1") if phase == "prolog" else job.epilog("n1")
+    future(monkeypatch, protocol=3, oldest=2)
+    with capture_logs() as logs:
+        hook = Hook(node.hook_socket, asked)
+        eventually(lambda: [log for log in logs if log["event"] == "hook_mismatch"])
+    assert hook.waits
+    assert node.engine.waiting_hooks == 0
+    node.stop()
+    future(monkeypatch, protocol=1, oldest=1)
+    world.successor(node)
+    assert hook.exit() == 0
+
+
+def test_a_hook_that_is_too_new_waits_for_the_daemon_of_its_version(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, job = world.node(), world.job()
+    with capture_logs() as logs:
+        hook = node.prolog(job, v=2)
+        eventually(lambda: [log for log in logs if log["event"] == "hook_mismatch"])
+    cause = next(log["cause"] for log in logs if log["event"] == "hook_mismatch")
+    assert cause == (
+        f"bridged {__version__} speaks protocol 1 and none before 1, the hook 2: bridged is the older one; "
+        "install the package again on this node, then systemctl restart slurm-k8s-bridge"
+    )
+    node.stop()
+    future(monkeypatch, protocol=2, oldest=1)
+    world.successor(node)
+    assert hook.exit() == 0
+
+
+@pytest.mark.parametrize("version", [None, "1", True, 0, -1, 1.0])
+def test_what_is_no_protocol_is_none(version: object) -> None:
+    assert mismatch(version, "hook") is not None
+
+
+@pytest.mark.parametrize("changes", [{"env": {}}, {"env": {"SLURM_JOB_ID": "x"}}, {"phase": "dance"}])
+def test_a_question_that_is_not_understood_gets_no_verdict(world: World, changes: dict[str, object]) -> None:
+    node = world.node()
+    channel = connected(node.hook_socket)
+    channel.send(world.job().prolog("n1") | changes)
+    told = channel.receive()
+    assert told is not None and told["kind"] == "mismatch"
+    assert "does not understand this hook's question; install the package again" in str(told["sentence"])
+    assert channel.receive() is None
+    channel.close()
+
+
+def test_a_hook_of_the_first_version_is_served(world: World) -> None:
+    """It tells neither when it began nor what its marker says."""
+    node, job = world.node(), world.job()
+    asked = job.prolog("n1")
+    del asked["began"]
+    assert Hook(node.hook_socket, asked).exit() == 0
+    asked = job.epilog("n1")
+    del asked["began"]
+    assert Hook(node.hook_socket, asked).answer()["released"] == [7]

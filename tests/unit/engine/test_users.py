@@ -132,7 +132,12 @@ def test_the_end_does_not_wait_for_ranks_that_nobody_follows(world: World, monke
 
 def test_a_question_of_another_version_is_refused_with_the_cure(world: World) -> None:
     node = world.node()
-    assert "this daemon speaks protocol 1; use bridgectl of version" in node.ask(v=2, verb="ps")["sentence"]
+    answer = node.ask(v=2, verb="ps")
+    assert answer["kind"] == "error"
+    assert (
+        "speaks protocol 1 and none before 1, the bridgectl 2: bridged is the older one; install" in answer["sentence"]
+    )
+    assert node.ask(v=2, verb="attach", job=7) == answer | {"kind": "mismatch"}, "a training does not end for it"
 
 
 @pytest.mark.parametrize("question", [{"verb": "dance"}, {"verb": "show", "job": "seven"}, {}])

@@ -6,7 +6,11 @@ from bridge.kube.api import Object
 from .node import eventually
 from .world import World
 
-LET_THROUGH = {"kind": "answer", "exit": 0, "message": None, "output": None, "requeue": None, "released": []}
+LET_THROUGH = {"kind": "answer", "exit": 0, "message": None, "output": None, "requeue": None} | {
+    "released": [],
+    "released_runs": [],
+}
+RELEASED = {"released": [7], "released_runs": [[7, 0, 1_700_000_000]]}
 
 
 def placed_by(pod: Object) -> tuple[str, str]:
@@ -25,7 +29,7 @@ def test_one_node(world: World) -> None:
     assert attach.end == {"kind": "end", "exit": 0, "reason": "finished: 1/1 ranks exited 0"}
     eventually(lambda: world.comment(job) == "my words, k8s=job.yaml | k8s: finished: 1/1 ranks exited 0")
     epilog = node.epilog(job)
-    assert epilog.answer() == LET_THROUGH | {"released": [7]}
+    assert epilog.answer() == LET_THROUGH | RELEASED
     (scan,) = epilog.scanned
     assert scan["devices"] == ["/dev/fakegpu*"]
     assert len(scan["pods"]) == 1
@@ -46,7 +50,7 @@ def test_two_nodes(world: World) -> None:
     assert attach.of(0) == ["zero of one"]
     assert attach.of(1) == ["one of one", "one of two"]
     at_first, at_second = first.epilog(job), second.epilog(job)
-    assert at_first.answer() == at_second.answer() == LET_THROUGH | {"released": [7]}
+    assert at_first.answer() == at_second.answer() == LET_THROUGH | RELEASED
     assert at_first.scanned[0]["pods"] != at_second.scanned[0]["pods"], "each node looks for its own pod"
     assert world.is_empty
     assert world.calls("create_workload") == 1

@@ -90,8 +90,9 @@ class Stage:
         self.socket.unlink()
         self._listener = None
 
-    def accepts(self) -> Chat:
+    def accepts(self, seconds: float = 5) -> Chat:
         assert self._listener is not None
+        self._listener.settimeout(seconds)
         self._chats.append(Chat(self._listener.accept()[0]))
         return self._chats[-1]
 

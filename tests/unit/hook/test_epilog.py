@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from bridge.wire.messages import ScanReply
+from bridge.wire.messages import HookRequest, ScanReply
 from tests.unit.hook.stage import ML, Stage, needs_root
 
 pytestmark = needs_root
@@ -32,6 +32,39 @@ def test_a_proven_epilog_removes_the_markers_that_were_released(stage: Stage) ->
     chat.says("answer", exit=0, message=None, output=None, released=[7, 5, "../9", True])
     assert hook.ends() == (0, "")
     assert stage.marked() == ["9"]
+
+
+def test_only_the_marker_of_the_named_run_is_removed(stage: Stage) -> None:
+    """Job 5 was requeued meanwhile: its next prolog has written the marker anew."""
+    mark(stage, 7, '{"restart": 0, "start": 1700000000}')
+    mark(stage, 5, '{"restart": 1, "start": 1800000000}')
+    mark(stage, 4, '{"restart": 0, "start": 1700000000}')
+    stage.daemon_starts()
+    hook = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"))
+    chat = stage.accepts()
+    assert chat.hears()["marker"] == {"restart": 0, "start": 1700000000}
+    runs = [[7, 0, 1700000000], [5, 0, 1700000000], [4], [], [9, 0], ["7", 0, 1], 7, None, [-1, 0, 0]]
+    chat.says("answer", exit=0, released=[7, 5, 4], released_runs=runs)
+    assert hook.ends() == (0, "")
+    assert stage.marked() == ["5"]
+
+
+def test_a_daemon_that_does_not_understand_the_hook_is_outlived(stage: Stage) -> None:
+    """In the middle of an upgrade; exit 1 would drain the node."""
+    mark(stage)
+    stage.daemon_starts()
+    hook = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"))
+    for _ in range(2):
+        chat = stage.accepts()
+        assert HookRequest.model_validate(chat.hears()).marker is None, "this marker is an old one"
+        chat.says("mismatch", v=2, oldest=2, sentence="the hook is the older one")
+        chat.hangs_up()
+    assert hook.process.poll() is None
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("answer", exit=0, released=[7])
+    assert hook.ends() == (0, "")
+    assert stage.marked() == []
 
 
 def test_leftovers_are_reported_and_exit_1_keeps_the_marker(stage: Stage) -> None:

@@ -1,6 +1,9 @@
 """Run markers survive what they must, and only root's directory is trusted."""
 
+import fcntl
+import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -59,3 +62,67 @@ def test_a_place_that_cannot_be_listed_is_not_empty(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("")
     with pytest.raises(markers.MarkerError):
         markers.present(str(tmp_path / "runs"))
+
+
+# -- whose marker it is
+
+RUN = {"cluster": "demo", "restart": 0, "start": 1700000000, "uid": 2001}
+
+
+@pytest.mark.parametrize("now", [{**RUN, "restart": 1}, {**RUN, "start": 1800000000}])
+def test_the_marker_of_another_run_of_the_job_stays(tmp_path: Path, now: dict[str, object]) -> None:
+    runs = str(tmp_path / "runs")
+    markers.write(runs, 7, now)
+    assert markers.remove(runs, 7, (0, 1700000000)) is None
+    assert markers.read(runs, 7) == now
+
+
+@pytest.mark.parametrize(
+    ("content", "run"),
+    [
+        (RUN, (0, 1700000000)),
+        (RUN, None),
+        ({**RUN, "start": None}, (0, 0)),
+        ({}, (0, 1700000000)),
+        ({"restart": "x", "start": True}, (3, 1)),
+    ],
+    ids=["its own", "no run is named", "before Slurm 23.02", "damaged", "not ours"],
+)
+def test_the_marker_of_the_run_goes(tmp_path: Path, content: dict[str, object], run: tuple[int, int] | None) -> None:
+    runs = str(tmp_path / "runs")
+    markers.write(runs, 7, content)
+    assert markers.remove(runs, 7, run) is None
+    assert markers.present(runs) == []
+
+
+def test_a_marker_that_is_written_while_its_predecessor_is_removed_stays(tmp_path: Path) -> None:
+    """A requeued run's prolog beside the epilog of the run before: whoever comes second waits for the first."""
+    runs, fresh = tmp_path / "runs", {**RUN, "restart": 1}
+    markers.write(str(runs), 7, RUN)
+    place = os.open(runs, os.O_RDONLY)
+    fcntl.flock(place, fcntl.LOCK_EX)  # as the prolog has it
+    remover = threading.Thread(target=markers.remove, args=(str(runs), 7, (0, 1700000000)))
+    remover.start()
+    remover.join(0.2)
+    assert remover.is_alive()
+    assert markers.read(str(runs), 7) == RUN
+    (runs / ".7").write_text(json.dumps(fresh))
+    (runs / ".7").rename(runs / "7")
+    os.close(place)
+    remover.join(5)
+    assert markers.read(str(runs), 7) == fresh
+
+
+def test_a_marker_is_not_written_between_the_look_and_the_removal(tmp_path: Path) -> None:
+    runs, fresh = tmp_path / "runs", {**RUN, "restart": 1}
+    markers.write(str(runs), 7, RUN)
+    place = os.open(runs, os.O_RDONLY)
+    fcntl.flock(place, fcntl.LOCK_EX)  # as the epilog has it
+    writer = threading.Thread(target=markers.write, args=(str(runs), 7, fresh))
+    writer.start()
+    writer.join(0.2)
+    assert writer.is_alive()
+    (runs / "7").unlink()
+    os.close(place)
+    writer.join(5)
+    assert markers.read(str(runs), 7) == fresh

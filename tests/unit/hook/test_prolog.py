@@ -1,12 +1,14 @@
 """The prolog's conversation, line by line."""
 
 import base64
+import contextlib
 import json
 import signal
 import time
 
 import pytest
 
+from bridge import clock
 from bridge.wire.messages import HookRequest
 from tests.unit.hook.stage import ML, Stage, needs_root
 
@@ -94,6 +96,68 @@ def test_without_a_daemon_the_node_is_at_fault(stage: Stage) -> None:
     assert "journalctl -u slurm-k8s-bridge" in said
     assert "scontrol update nodename=n2 state=resume" in said
     assert stage.marked() == ["7"]
+
+
+def test_a_daemon_of_another_protocol_is_given_time_to_be_replaced(stage: Stage) -> None:
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"))
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("mismatch", v=2, oldest=2, sentence="the hook is the older one")
+    chat.hangs_up()
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("hello", v=1, deadline=5, remaining=5)
+    chat.says("answer", exit=0)
+    assert hook.ends() == (0, "")
+
+
+@pytest.mark.parametrize(("bridge", "gpus", "exit_code"), [(True, "", 1), (False, "", 0), (False, "0", 1)])
+def test_and_when_none_comes_the_sentence_says_which_side_to_install(
+    stage: Stage, bridge: bool, gpus: str, exit_code: int
+) -> None:
+    stage.markers.mkdir()
+    (stage.markers / "5").write_text("{}")
+    stage.daemon_starts()
+    job = stage.job(bridge, SLURMD_NODENAME="n2", SLURM_JOB_GPUS=gpus)
+    hook = stage.hook("prolog", job, prolog=0.5, foreign=0.5)
+    with contextlib.suppress(TimeoutError):
+        while True:
+            chat = stage.accepts(seconds=1)
+            chat.hears()
+            chat.says("mismatch", v=2, oldest=2, sentence="the hook is the older one; install the package again")
+            chat.hangs_up()
+    code, said = hook.ends()
+    assert code == exit_code
+    assert "bridged did not answer for 0 s" in said or "bridged did not answer for 1 s" in said
+    assert "the hook is the older one; install the package again" in said
+
+
+def test_the_daemon_counts_from_the_hooks_beginning(stage: Stage) -> None:
+    """What was spent before its first word is not taken off the margin a second time."""
+    before = clock.now()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"), margin=4)
+    time.sleep(0.5)
+    stage.daemon_starts()
+    chat = stage.accepts()
+    assert before <= chat.hears()["began"] <= clock.now() - 0.3
+    chat.says("hello", v=1, deadline=0.1, remaining=0.1)
+    time.sleep(3.3)
+    chat.says("answer", exit=0)
+    assert hook.ends() == (0, "")
+
+
+def test_a_spec_that_does_not_fit_beside_the_jobs_groups_is_the_jobs_fault(stage: Stage) -> None:
+    stage.spec("#" * 1024 * 1024)
+    stage.daemon_starts()
+    extra = {f"SLURM_LIST_{number}": "x" * 100_000 for number in range(8)}
+    hook = stage.hook("prolog", stage.job(**extra))
+    chat = stage.accepts()
+    spec = chat.hears()["spec"]
+    assert (spec["path"], spec.get("data")) == (str(stage.home / "train.yaml"), None)
+    assert "is too large" in spec["error"] and spec["error"].endswith("make the file smaller")
+    chat.says("answer", exit=0)
+    assert hook.ends() == (0, "")
 
 
 def test_a_daemon_that_accepts_and_says_nothing_is_none(stage: Stage) -> None:

@@ -4,11 +4,17 @@ import os
 import socket
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from bridge.wire import server as servers
 from bridge.wire.frames import Channel
 from bridge.wire.peercred import Peer
-from bridge.wire.server import Server, listener
+from bridge.wire.server import HOOKS, USERS, Bounds, Server, listener
+
+BOUNDS = Bounds(others=4, each=4, root=4, frame=1024)
 
 
 def connect(path: Path) -> Channel:
@@ -27,7 +33,7 @@ def echo(channel: Channel, peer: Peer) -> None:
 
 def test_the_peer_is_who_the_kernel_says(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    server = Server("test", listener("test", path, 0o600), echo, limit=4)
+    server = Server("test", listener("test", path, 0o600), echo, BOUNDS)
     server.start()
     client = connect(path)
     client.send({"uid": 12345})
@@ -44,11 +50,13 @@ def test_connections_over_the_limit_are_closed_at_once(tmp_path: Path) -> None:
         leave.wait(5)
 
     path = tmp_path / "s"
-    server = Server("test", listener("test", path, 0o600), hold, limit=1)
+    server = Server("test", listener("test", path, 0o600), hold, replace(BOUNDS, root=1, each=1))
     server.start()
     first = connect(path)
     assert entered.wait(5)
     second = connect(path)
+    busy = second.receive()
+    assert busy is not None and busy["kind"] == "busy"
     assert second.receive() is None
     assert server.connections == 1
     leave.set()
@@ -58,9 +66,83 @@ def test_connections_over_the_limit_are_closed_at_once(tmp_path: Path) -> None:
     server.stop()
 
 
+class Crowd:
+    """Clients of a server whose handler keeps each of them until it goes; who they are, the test says."""
+
+    def __init__(self, path: Path, bounds: Bounds, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._path = path
+        self._uid = 0
+        self._clients: list[Channel] = []
+        monkeypatch.setattr(servers, "peer_of", lambda _sock: Peer(1, self._uid, 1))
+        self.server = Server("test", listener("test", path, 0o600), self._keep, bounds)
+        self.server.start()
+
+    @staticmethod
+    def _keep(channel: Channel, peer: Peer) -> None:
+        channel.send({"kind": "welcome", "uid": peer.uid})
+        channel.receive()
+
+    def comes(self, uid: int) -> str:
+        """What this user is told at first."""
+        self._uid = uid
+        client = connect(self._path)
+        self._clients.append(client)
+        said = client.receive()
+        assert said is not None
+        return str(said["kind"])
+
+    def leaves(self) -> None:
+        """The first who came."""
+        before = self.server.connections
+        self._clients.pop(0).close()
+        while self.server.connections == before:
+            threading.Event().wait(0.005)
+
+    def ends(self) -> None:
+        self.server.stop()
+        for client in self._clients:
+            client.close()
+
+
+def test_no_user_takes_the_place_of_others_and_nobody_that_of_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = Crowd(tmp_path / "s", Bounds(others=3, each=2, root=2, frame=1024), monkeypatch)
+    assert [crowd.comes(1001) for _ in range(3)] == ["welcome", "welcome", "busy"]
+    assert [crowd.comes(1002) for _ in range(2)] == ["welcome", "busy"], "all places of users are taken"
+    assert [crowd.comes(0) for _ in range(3)] == ["welcome", "welcome", "busy"]
+    crowd.leaves()
+    assert [crowd.comes(1003), crowd.comes(1003)] == ["welcome", "busy"]
+    crowd.ends()
+
+
+def test_the_sockets_have_room_for_what_a_node_can_run_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = Crowd(tmp_path / "h", HOOKS, monkeypatch)
+    assert {hooks.comes(0) for _ in range(512)} == {"welcome"}
+    assert hooks.comes(0) == "busy"
+    hooks.ends()
+    users = Crowd(tmp_path / "u", USERS, monkeypatch)
+    assert {users.comes(1001) for _ in range(256)} == {"welcome"}
+    assert (users.comes(1001), users.comes(1002), users.comes(0)) == ("busy", "welcome", "welcome")
+    users.ends()
+
+
+def test_a_frame_over_the_sockets_limit_ends_its_connection(tmp_path: Path) -> None:
+    server = Server("test", listener("test", tmp_path / "s", 0o600), echo, BOUNDS)
+    server.start()
+    client = connect(tmp_path / "s")
+    client.send({"text": "x" * 1024})
+    with suppress(ConnectionResetError):  # it need not have read the rest
+        assert client.receive() is None
+    client.close()
+    server.stop()
+
+
 def test_garbage_ends_its_own_connection_only(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    server = Server("test", listener("test", path, 0o600), echo, limit=4)
+    server = Server("test", listener("test", path, 0o600), echo, BOUNDS)
     server.start()
     rude = connect(path)
     rude.sock.sendall(b"GET / HTTP/1.0\r\n\r\n")
@@ -75,7 +157,7 @@ def test_garbage_ends_its_own_connection_only(tmp_path: Path) -> None:
 
 def test_stop_closes_what_is_open(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    server = Server("test", listener("test", path, 0o600), echo, limit=4)
+    server = Server("test", listener("test", path, 0o600), echo, BOUNDS)
     server.start()
     client = connect(path)
     client.send({})

@@ -1,0 +1,106 @@
+"""`bridgectl attach` across what its daemon goes through: how long it waits, and what it says then."""
+
+import argparse
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bridge.cli import attach as module
+from bridge.cli.attach import attach
+from bridge.errors import BridgeError
+from bridge.wire.client import DaemonGone
+
+Frame = dict[str, Any]
+
+ATTACHED: Frame = {"kind": "attached", "ranks": 1, "notices": []}
+BUSY: Frame = {"kind": "busy", "sentence": "too many connections are open"}
+MISMATCH: Frame = {"kind": "mismatch", "sentence": "the bridgectl is the older one"}
+END: Frame = {"kind": "end", "exit": 3, "reason": "failed: rank 0 exited 3"}
+REFUSED = DaemonGone("bridged on this node cannot be reached")
+
+
+class Daemon:
+    """Answers each connection by the next of these scripts, the last one for ever: frames, an error that breaks the
+    connection, and numbers, the seconds that pass meanwhile."""
+
+    def __init__(self, *scripts: list[Frame | Exception | float]) -> None:
+        self._scripts = list(scripts)
+        self.now = 1000.0
+        self.questions: list[Frame] = []
+        self.tokens = 0
+
+    def ask(self, question: Frame) -> Iterator[Frame]:
+        self.questions.append(dict(question))
+        for item in self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]:
+            if isinstance(item, Exception):
+                raise item
+            if isinstance(item, dict):
+                yield item
+            else:
+                self.now += item
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def token(self) -> str:
+        self.tokens += 1
+        return f"token {self.tokens}"
+
+
+@pytest.fixture
+def attached(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Runs attach with this daemon; its exit code."""
+
+    def run(daemon: Daemon) -> int:
+        monkeypatch.setattr(module, "ask", daemon.ask)
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: daemon.now, sleep=daemon.sleep))
+        monkeypatch.setattr(module, "_own_token", daemon.token)
+        return attach(argparse.Namespace())
+
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    yield run
+
+
+@pytest.mark.parametrize(
+    ("script", "known"),
+    [
+        ([], "it closes the connection without an answer"),
+        ([BUSY], "too many connections are open"),
+        ([MISMATCH], "the bridgectl is the older one"),
+        ([REFUSED], "bridged on this node cannot be reached"),
+    ],
+)
+def test_a_daemon_that_takes_no_question_is_given_up_with_what_is_known(attached: Any, script: Any, known: str) -> None:
+    daemon = Daemon(script)
+    with pytest.raises(BridgeError) as given_up:
+        attached(daemon)
+    assert 1120 < daemon.now < 1125
+    assert known in str(given_up.value)
+    assert "has not taken this job's question for 120 s, so the job ends here and its pods with it" in str(
+        given_up.value
+    )
+
+
+@pytest.mark.parametrize("script", [[], [BUSY], [MISMATCH], [REFUSED]])
+def test_it_asks_again_until_the_daemon_takes_the_question(attached: Any, script: Any) -> None:
+    assert attached(Daemon(script, script, [ATTACHED, END])) == 3
+
+
+@pytest.mark.parametrize("broke", [[], [REFUSED]])
+def test_patience_begins_when_the_connection_breaks_and_not_with_the_last_line(attached: Any, broke: Any) -> None:
+    """A training may say nothing for hours before its daemon is replaced."""
+    assert attached(Daemon([ATTACHED, 7200.0, *broke], [REFUSED], [], [ATTACHED, END])) == 3
+
+
+def test_one_token_is_asked_for_after_a_restart_and_not_one_each_try(attached: Any) -> None:
+    daemon = Daemon([ATTACHED], [], [], [], [ATTACHED, END])
+    assert attached(daemon) == 3
+    assert daemon.tokens == 1
+    assert [question["token"] for question in daemon.questions] == [None] + ["token 1"] * 4
+
+
+def test_an_error_is_not_asked_again(attached: Any) -> None:
+    with pytest.raises(BridgeError, match="no bridge job"):
+        attached(Daemon([{"kind": "error", "sentence": "job 7 is no bridge job"}]))
