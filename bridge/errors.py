@@ -6,6 +6,11 @@ Library exceptions do not cross a border: `kube` and `slurmrest` raise these, ch
 _REASONS_SHOWN = 20  # of a spec: a person mends no more at once, and an answer has to fit into a frame
 _REASON_LIMIT = 600  # characters of one
 
+EMPTY_ANSWER = "empty"
+"""`RemoteError.reason` of an answer of slurmrestd that holds nothing about the job."""
+FOREIGN_JOB = "foreign"
+"""The same of one that holds another user's job."""
+
 
 class BridgeError(Exception):
     """Base of all; ``str()`` is one sentence for a person."""
@@ -31,6 +36,14 @@ class AllocationError(BridgeError):
 
 class NotYet(BridgeError):
     """What is waited for is not there yet, though every server answers. Worth another try."""
+
+
+class Observed(NotYet):
+    """What an activity saw keeps it from its end for now; ``fault`` names the row of the fault table."""
+
+    def __init__(self, message: str, fault: str) -> None:
+        super().__init__(message)
+        self.fault = fault
 
 
 class RemoteError(BridgeError):

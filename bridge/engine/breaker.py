@@ -23,4 +23,4 @@ def outage(timing: Timing, contact: Contact | None, run: Run, at: float) -> Find
     opened = contact.down_since + timing.breaker_after
     if not waits or run.began < opened or at < run.began + timing.breaker_patience:
         return None
-    return API_OUTAGE.finding(f"{at - contact.down_since:.0f} s ({contact.fault})")
+    return API_OUTAGE.finding(f"{at - contact.down_since:.0f} s ({contact.fault.partition('; ')[0]})")

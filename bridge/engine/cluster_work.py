@@ -1,7 +1,6 @@
 """The activities that speak to Kubernetes."""
 
 import json
-import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
@@ -15,15 +14,12 @@ from bridge.engine import events
 from bridge.engine.executor import Task, Work
 from bridge.engine.logs import LogHub
 from bridge.engine.state import Phase, Run, Workload
-from bridge.errors import Conflict, Forbidden, Invalid, NotFound, NotYet, RemoteError
+from bridge.errors import Conflict, Invalid, NotFound, RemoteError
+from bridge.job.faults import Finding, Verdict, admission, observed, runs
 from bridge.job.pods import PodFacts, condition, pod_facts, workload_facts
 from bridge.kube.api import Change, Kubernetes, Object, Selector
 
 log = structlog.get_logger()
-
-# "User X cannot create resource Y": RBAC speaks, the site's fault. Quota and admission word it otherwise.
-_REFUTED_AFTER = 60.0  # seconds that Kubernetes may not know this boot of this machine
-_RBAC = re.compile(r"\bcannot (create|get|list|watch|patch|delete) resource\b")
 
 
 class ClusterWork:
@@ -69,24 +65,14 @@ class ClusterWork:
         try:
             status = self._kube.node(activity.node).get("status") or {}
         except NotFound:
-            return _refuted(
-                task.run,
-                f"Kubernetes has no Node {activity.node} for this machine; "
-                "join it to the cluster, or correct cluster.node_name in bridge.toml",
-            )
+            return _refuted(task.run, runs.NODE_UNKNOWN.finding(node=activity.node))
         if (status.get("nodeInfo") or {}).get("bootID") != self._boot_id:
-            return _refuted(
-                task.run,
-                f"the Node {activity.node} is another machine than this one (bootID differs); "
-                "correct cluster.node_name in bridge.toml, or restart the kubelet",
-            )
+            return _refuted(task.run, runs.NODE_FOREIGN.finding(node=activity.node))
         gpus = int((status.get("allocatable") or {}).get(self._config.gpu.resource, 0))
         given = task.run.allocation.gpus_here if task.run.allocation is not None else 0
         if gpus < given:
-            raise NotYet(
-                f"Kubernetes shows {gpus} {self._config.gpu.resource} on {activity.node} where Slurm gave {given}; "
-                "look at the device plugin"
-            )
+            seen = f"{gpus} {self._config.gpu.resource} where Slurm gave {given}"
+            raise observed(runs.GPUS_MISSING.finding(seen, node=activity.node))
         return events.NodeProven(clock.now(), gpus)
 
     def _create(self, task: Task, activity: do.CreateWorkload) -> events.Event:
@@ -95,12 +81,11 @@ class ClusterWork:
             created = self._kube.create_workload(self._namespace, manifest)
         except Conflict:
             return self._recognise(task.run, manifest)
-        except (Forbidden, Invalid) as error:
-            if _RBAC.search(str(error)):
+        except RemoteError as error:
+            found = admission.of_creation(error)
+            if found is None:
                 raise
-            return events.Refused(
-                clock.now(), f"Kubernetes refuses the workload: {error}; correct the spec or ask the site"
-            )
+            return _refused(found)
         return self._taken(created)
 
     def _taken(self, workload: Object) -> events.Event:
@@ -108,7 +93,7 @@ class ClusterWork:
         uid = str(workload["metadata"]["uid"])
         if not _is_gated(workload):
             self._kube.delete_workload(self._namespace, _name(workload), uid)
-            raise NotYet("the PyTorchJob CRD drops schedulingGates; install training-operator 1.7 or newer")
+            raise observed(admission.CRD_TOO_OLD.finding("it dropped the field"))
         return events.WorkloadCreated(clock.now(), uid)
 
     def _recognise(self, run: Run, manifest: Object) -> events.Event:
@@ -120,12 +105,10 @@ class ClusterWork:
             return self._taken(existing)
         labels = (existing.get("metadata") or {}).get("labels") or {}
         if labels.get(wellknown.LABEL_RUN) != run.name:
-            raise Conflict(
-                f"the name {name} is taken by an object that is not the bridge's; delete it or change cluster.tag"
-            )
+            raise observed(runs.NAME_TAKEN.finding(name))
         if not facts.deleting:
             self._kube.delete_workload(self._namespace, name, facts.uid)
-        raise Conflict(f"the workload {name} of an earlier run is still there")
+        raise observed(runs.PREDECESSOR.finding(name))
 
     def _open_gate(self, _task: Task, activity: do.OpenGate) -> events.Event | None:
         try:
@@ -141,15 +124,10 @@ class ClusterWork:
         return events.GateOpened(clock.now(), activity.uid)
 
     def _read_refusals(self, _task: Task, activity: do.ReadRefusals) -> events.Event:
-        for event in self._kube.events_of(self._namespace, activity.uid):
-            message = str(event.get("message") or "")
-            if event.get("reason") == "FailedCreatePod" and ("forbidden" in message or "denied" in message):
-                text = " ".join(message.split())
-                return events.Refused(
-                    clock.now(),
-                    f"Kubernetes refuses the pods: {text}; lower what the spec asks for, or ask the site",
-                )
-        raise NotYet("the training-operator has not made all pods yet")
+        for event in reversed(self._kube.events_of(self._namespace, activity.uid)):
+            if event.get("reason") == "FailedCreatePod":
+                return _refused(admission.of_pod_creation(str(event.get("message") or "")))
+        raise observed(runs.OPERATOR_SILENT.finding("not all pods yet"))
 
     # -- watching
 
@@ -285,11 +263,18 @@ class _PodView:
         self._unseen = {}
 
 
-def _refuted(run: Run, sentence: str) -> events.Event:
+def _refuted(run: Run, found: Finding) -> events.Event:
     """After a boot the kubelet may be later than slurmd: only what lasts is evidence against the node."""
-    if clock.now() < run.began + _REFUTED_AFTER:
-        raise NotYet(sentence)
-    return events.NodeRefuted(clock.now(), sentence)
+    if clock.now() < run.began + (found.fault.patience or 0.0):
+        raise observed(found)
+    return events.NodeRefuted(clock.now(), found.sentence, found.fault.name)
+
+
+def _refused(found: Finding) -> events.Event:
+    """The job's own fault ends the wait; whatever else it is may pass."""
+    if found.fault.verdict is not Verdict.JOB:
+        raise observed(found)
+    return events.Refused(clock.now(), found.sentence, found.fault.name, found.fault.verdict)
 
 
 def _of(method: Callable[[Task, Any], events.Event | None]) -> Work:

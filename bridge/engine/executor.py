@@ -11,9 +11,12 @@ from bridge import clock
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.activities import Activity
-from bridge.engine.health import Health
+from bridge.engine.health import SLURMRESTD, Health, server_of
 from bridge.engine.state import Run
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, Observed
+from bridge.job.faults import UNKNOWN, Finding, row
+from bridge.job.faults.runs import BRIDGE_BUG
+from bridge.job.faults.servers import of_kubernetes, of_slurm
 from bridge.job.ids import RunKey
 
 log = structlog.get_logger()
@@ -103,18 +106,28 @@ class Executor:
             try:
                 return self._works[type(activity)](task), None
             except BridgeError as error:
-                log.warning("activity_failed", activity=type(activity).__name__, error=str(error))
-                return _failed(activity, str(error)), error
+                found = _found(activity, error)
+                log.warning(
+                    "activity_failed", activity=type(activity).__name__, fault=found.fault.name, error=str(error)
+                )
+                if found.fault is UNKNOWN:
+                    self.health.note_unknown(str(error))
+                return _failed(activity, found), error
             except Exception:
                 # A bug in one activity must not lose the run: it is told and tried again.
                 log.exception("activity_bug", activity=type(activity).__name__)
-                return _failed(
-                    activity, f"a fault of the bridge itself in {type(activity).__name__}, see its log"
-                ), None
+                return _failed(activity, BRIDGE_BUG.finding(type(activity).__name__)), None
 
 
-def _failed(activity: Activity, sentence: str) -> events.Failed:
-    return events.Failed(clock.now(), activity.what if isinstance(activity, do.Retried) else "", sentence)
+def _found(activity: Activity, error: BridgeError) -> Finding:
+    if isinstance(error, Observed):
+        return Finding(row(error.fault), str(error))
+    return of_slurm(error) if server_of(activity) == SLURMRESTD else of_kubernetes(error)
+
+
+def _failed(activity: Activity, found: Finding) -> events.Failed:
+    what = activity.what if isinstance(activity, do.Retried) else ""
+    return events.Failed(clock.now(), what, found.sentence, found.fault.name)
 
 
 def _delay(faults: int) -> float:

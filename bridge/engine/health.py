@@ -3,10 +3,14 @@
 import threading
 from dataclasses import dataclass
 
+import structlog
+
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.activities import Activity
 from bridge.errors import BridgeError, Unauthenticated, Unavailable
+
+log = structlog.get_logger()
 
 KUBERNETES = "Kubernetes"
 SLURMRESTD = "slurmrestd"
@@ -26,23 +30,43 @@ class Contact:
     down_since: float | None = None
 
 
+@dataclass(frozen=True)
+class Unknown:
+    """What this daemon has met that no row of the fault table describes: how often, and the last one's words."""
+
+    count: int = 0
+    last: str = ""
+
+
 class Health:
-    """Written by the executor's threads, read by the user socket's."""
+    """Written by the executor's threads and the engine's, read by the user socket's."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._contacts: dict[str, Contact] = {}
+        self._unknown = Unknown()
 
     def note(self, activity: Activity, event: events.Event | None, error: BridgeError | None, at: float) -> None:
         """An activity has come to its end with this event, and with this error where it failed."""
         if isinstance(activity, do.FollowLog):
             return  # the kubelet's answer through the API server: it says nothing about either server
-        server = _server(activity)
+        server = server_of(activity)
         with self._lock:
             known = self._contacts.get(server)
             since = None if known is None or known.down_since is None else known.down_since
             down = (since or at) if isinstance(error, Unavailable | Unauthenticated) else None
             self._contacts[server] = Contact(at, _fault(event), isinstance(event, events.NotReporting), down)
+
+    def note_unknown(self, words: str) -> None:
+        """Something was met that has no row of its own."""
+        log.warning("unknown_observation", words=words)
+        with self._lock:
+            self._unknown = Unknown(self._unknown.count + 1, words)
+
+    def unknown(self) -> Unknown:
+        """What had no row, since the daemon's start."""
+        with self._lock:
+            return self._unknown
 
     def contacts(self) -> dict[str, Contact]:
         """The servers that were spoken to since the daemon's start."""
@@ -50,7 +74,8 @@ class Health:
             return dict(self._contacts)
 
 
-def _server(activity: Activity) -> str:
+def server_of(activity: Activity) -> str:
+    """Which server this activity speaks to."""
     slurm = do.LearnJob | do.PollJob | do.Report | do.CancelJob
     return SLURMRESTD if isinstance(activity, slurm) else KUBERNETES
 

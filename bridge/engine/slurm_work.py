@@ -12,15 +12,17 @@ from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.executor import Task, Work
 from bridge.errors import (
+    FOREIGN_JOB,
     BridgeError,
     ConfigError,
     Forbidden,
     Invalid,
     NotFound,
     Unauthenticated,
-    Unavailable,
     Unsupported,
 )
+from bridge.job.faults import observed
+from bridge.job.faults.servers import SLURM_NO_TOKEN, of_slurm
 from bridge.job.ids import RunKey
 from bridge.slurm import states
 from bridge.slurm.comment import with_sentence
@@ -61,12 +63,13 @@ class SlurmWork:
 
     def _learn(self, task: Task, activity: do.LearnJob) -> events.Event:
         try:
-            return events.JobLearned(clock.now(), self._rest.job(self._who(task), activity.job_id))
+            return events.JobLearned(clock.now(), self._job(task, self._who(task), activity.job_id))
         except NotFound:
             return events.JobUnknown(clock.now())
         except _FOR_GOOD as error:
-            log.warning("not_reporting", error=str(error))
-            return events.NotReporting(clock.now(), str(error))
+            found = of_slurm(error)
+            log.warning("not_reporting", fault=found.fault.name, error=str(error))
+            return events.NotReporting(clock.now(), found.sentence, found.fault.name)
 
     def _poll(self, task: Task, activity: do.PollJob) -> events.Event | None:
         period = self._config.timing.poll_period
@@ -74,7 +77,7 @@ class SlurmWork:
         pause, misses = period * random.random(), 0
         while not task.stop.wait(pause):
             try:
-                record = self._rest.job(self._who(task), activity.job_id)
+                record = self._job(task, self._who(task), activity.job_id)
             except NotFound:
                 return events.JobUnknown(clock.now())
             except BridgeError as error:
@@ -94,7 +97,7 @@ class SlurmWork:
             self._rest.set_comment(who, record, with_sentence(record.comment, activity.sentence))
         except _FOR_GOOD as error:
             log.warning("report_given_up", error=str(error))
-            return events.Reported(clock.now(), activity.sentence, given_up=str(error))
+            return events.Reported(clock.now(), activity.sentence, given_up=of_slurm(error).sentence)
         return events.Reported(clock.now(), activity.sentence)
 
     def _cancel(self, task: Task, _activity: do.CancelJob) -> events.Event:
@@ -104,13 +107,21 @@ class SlurmWork:
             self._rest.cancel(who, record)
         except _FOR_GOOD as error:
             log.warning("cancel_given_up", error=str(error))
-            return events.Cancelled(clock.now(), given_up=str(error))
+            return events.Cancelled(clock.now(), given_up=of_slurm(error).sentence)
         return events.Cancelled(clock.now())
 
     def _record(self, task: Task, who: Credential) -> JobRecord:
         allocation = task.run.allocation
         told = task.run.key.job_id if allocation is None else allocation.told_job_id
-        return task.run.record or self._rest.job(who, told)
+        return task.run.record or self._job(task, who, told)
+
+    def _job(self, task: Task, who: Credential, job_id: int) -> JobRecord:
+        """The run's own job. Raises Forbidden for another user's: what is written there would reach a stranger."""
+        record, allocation = self._rest.job(who, job_id), task.run.allocation
+        if allocation is not None and record.user_id != allocation.uid:
+            sentence = f"job {job_id} of uid {record.user_id}, slurmd says {allocation.uid}"
+            raise Forbidden(sentence, reason=FOREIGN_JOB)
+        return record
 
     def _who(self, task: Task) -> Credential:
         who = self._credentials(task.run.key)
@@ -119,7 +130,7 @@ class SlurmWork:
         if self._service is not None:
             return self._service.credential()
         # After a restart the token is gone until a hook brings it again: it lives in memory only.
-        raise Unavailable("no token of the job's owner at hand")
+        raise observed(SLURM_NO_TOKEN.finding())
 
 
 def _of(method: Callable[[Task, Any], events.Event | None]) -> Work:

@@ -18,7 +18,7 @@ import httpx
 import structlog
 
 from bridge.config import Slurmrest
-from bridge.errors import ConfigError, Invalid, RemoteError, Unauthenticated, Unavailable, Unsupported
+from bridge.errors import EMPTY_ANSWER, ConfigError, Invalid, RemoteError, Unauthenticated, Unavailable, Unsupported
 from bridge.slurmrest.adapters import job_record
 from bridge.slurmrest.api import Credential, JobRecord
 from bridge.slurmrest.errors import ALREADY_DONE, Json, UnknownPath, content
@@ -49,11 +49,12 @@ class SlurmRestClient:
         answer = self._call(who, "GET", f"job/{job_id}")
         jobs = answer.get("jobs")
         if not isinstance(jobs, list):
-            raise Unavailable("slurmrestd's answer has no list of jobs")
+            raise Unavailable("slurmrestd's answer has no list of jobs", reason=EMPTY_ANSWER)
         found = [job for job in jobs if isinstance(job, dict) and job.get("job_id") == job_id]
         if len(found) != 1:
             # Not NotFound: slurmctld says clearly when it does not know a job (2017).
-            raise Unavailable(f"slurmrestd's answer about job {job_id} has {len(found)} jobs of this number")
+            sentence = f"slurmrestd's answer about job {job_id} has {len(found)} jobs of this number"
+            raise Unavailable(sentence, reason=EMPTY_ANSWER)
         return job_record(found[0])
 
     def set_comment(self, who: Credential, job: JobRecord, comment: str) -> None:

@@ -4,6 +4,7 @@
 `admission` of a refusal, `servers` of an error, `runs` of what the engine itself sees.
 """
 
+from bridge.errors import Observed
 from bridge.job.faults import admission, images, pod_events, pods, runs, servers
 from bridge.job.faults.pods import finding
 from bridge.job.faults.row import UNKNOWN, Fault, Finding, Moment, Subject, Verdict
@@ -26,4 +27,9 @@ def row(name: str) -> Fault:
     return _BY_NAME.get(name, UNKNOWN)
 
 
-__all__ = ["TABLE", "UNKNOWN", "Fault", "Finding", "Moment", "Subject", "Verdict", "finding", "row"]
+def observed(found: Finding) -> Observed:
+    """The error by which an activity says that it met this row, and wants to be tried again."""
+    return Observed(found.sentence, found.fault.name)
+
+
+__all__ = ["TABLE", "UNKNOWN", "Fault", "Finding", "Moment", "Subject", "Verdict", "finding", "observed", "row"]

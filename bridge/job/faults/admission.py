@@ -130,6 +130,15 @@ ADMISSION_STARTING = Fault(
     "admission plugins after a start: 403, 'not yet ready to handle request'",
     None,
 )
+OPERATOR_FORBIDDEN = Fault(
+    "operator-forbidden",
+    Subject.ADMISSION,
+    Verdict.SHARED,
+    "the training-operator may not make the pods: {message}",
+    "the site gives it back the rights of its own roles",
+    "the operator's event FailedCreatePod with a 403 of RBAC, 'User … cannot create resource …'",
+    None,
+)
 CRD_MISSING = Fault(
     "crd-missing",
     Subject.ADMISSION,
@@ -143,7 +152,7 @@ CRD_TOO_OLD = Fault(
     "crd-too-old",
     Subject.ADMISSION,
     Verdict.SHARED,
-    "the PyTorchJob CRD of this cluster does not know schedulingGates: {message}",
+    "the PyTorchJob CRD of this cluster drops schedulingGates: {message}",
     "the site installs training-operator 1.7 or newer",
     "the created object lacks the bridge's gate, or 'unknown field … schedulingGates'",
     None,
@@ -164,6 +173,7 @@ ROWS = (
     NAMESPACE_ENDING,
     NAMESPACE_MISSING,
     ADMISSION_STARTING,
+    OPERATOR_FORBIDDEN,
     CRD_MISSING,
     CRD_TOO_OLD,
 )
@@ -210,16 +220,16 @@ def of_creation(error: BridgeError) -> Finding | None:
     return None if fault is None else fault.finding(message, what="workload")
 
 
-def of_pod_creation(message: str) -> Finding | None:
-    """The row of what the operator says when it cannot create pods; None where it is no refusal."""
+def of_pod_creation(message: str) -> Finding:
+    """The row of what the operator says when it cannot create pods."""
     if is_rbac(message):
-        return None
+        return OPERATOR_FORBIDDEN.finding(message)
     fault = _by_words(message)
     if fault is None and _FORBIDDEN.search(message):
         fault = ADMISSION_DENIED
     if fault is None and " is invalid: " in message:
         fault = OBJECT_INVALID
-    return None if fault is None else fault.finding(message, what="pods")
+    return (fault or UNKNOWN).finding(message, what="pods")
 
 
 def _by_words(message: str) -> Fault | None:

@@ -6,7 +6,10 @@ While a training runs and while a node is released, a server that does not answe
 import re
 
 from bridge.errors import (
+    EMPTY_ANSWER,
+    FOREIGN_JOB,
     BridgeError,
+    ConfigError,
     Conflict,
     Forbidden,
     Invalid,
@@ -99,9 +102,9 @@ API_FORBIDDEN = Fault(
     "api-forbidden",
     Subject.API_SERVER,
     Verdict.SHARED,
-    "Kubernetes does not let somebody do their work here ({message})",
-    "the site applies rbac/ of this version (kubectl apply -k rbac), or the operator's own roles",
-    "API server: 403 of RBAC, 'User … cannot … resource …', about the daemon or about the operator",
+    "Kubernetes does not let this node's daemon do its work ({message})",
+    "the site applies rbac/ of this version (kubectl apply -k rbac)",
+    "API server: 403 of RBAC, 'User … cannot … resource …'",
     None,
     ALWAYS,
     Verdict.RETRY,
@@ -204,6 +207,15 @@ SLURM_NO_TOKEN = Fault(
     None,
     ALWAYS,
 )
+SLURM_SERVICE_TOKEN = Fault(
+    "slurm-service-token",
+    Subject.SLURMRESTD,
+    Verdict.NONE,
+    "the site's own Slurm token cannot be used ({message})",
+    "the site renews slurmrest.service_token_file",
+    "the file that bridge.toml names: missing, readable by others, or without a token",
+    phases=ALWAYS,
+)
 JOB_UNKNOWN = Fault(
     "job-unknown",
     Subject.SLURMRESTD,
@@ -232,11 +244,9 @@ ROWS = (
     SLURM_VERSION,
     SLURM_FOREIGN_JOB,
     SLURM_NO_TOKEN,
+    SLURM_SERVICE_TOKEN,
     JOB_UNKNOWN,
 )
-
-EMPTY = "empty"
-"""`RemoteError.reason` of an answer of slurmrestd that holds nothing about the job."""
 
 _TLS = re.compile(r"certificate|CERTIFICATE|\bx509\b|\bSSL\b.*(alert|verify)", re.IGNORECASE)
 _SLURMCTLD = frozenset({"-1", "1800", "2020"})
@@ -246,6 +256,7 @@ _SLURM = (
     (NotFound, JOB_UNKNOWN),
     (Unsupported, SLURM_VERSION),
     (Invalid, SLURM_REFUSED),
+    (ConfigError, SLURM_SERVICE_TOKEN),
 )
 
 
@@ -286,10 +297,10 @@ def of_slurm(error: BridgeError) -> Finding:
 
 def _slurm(error: BridgeError) -> Fault:
     if isinstance(error, Unavailable):
-        if error.reason == EMPTY:
+        if error.reason == EMPTY_ANSWER:
             return SLURM_EMPTY
         from_slurmctld = error.reason in _SLURMCTLD or error.status in (502, 504)
         return SLURMCTLD_SILENT if from_slurmctld else SLURM_UNREACHABLE
-    if not isinstance(error, RemoteError):
-        return UNKNOWN
+    if isinstance(error, RemoteError) and error.reason == FOREIGN_JOB:
+        return SLURM_FOREIGN_JOB
     return next((fault for kind, fault in _SLURM if isinstance(error, kind)), UNKNOWN)

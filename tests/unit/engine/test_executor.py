@@ -113,7 +113,8 @@ def test_a_fault_is_told(stage: Stage) -> None:
     stage.end(CREATE)
     told = stage.tells()
     assert isinstance(told, events.Failed)
-    assert (told.what, told.sentence) == ("create", "no route to host")
+    assert (told.what, told.fault) == ("create", "api-unreachable")
+    assert told.sentence.startswith("the API server does not answer (no route to host); ")
 
 
 def test_a_bug_is_told_as_a_fault_and_loses_no_lane(stage: Stage) -> None:
