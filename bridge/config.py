@@ -77,6 +77,8 @@ class KubernetesAccess(_Section):
     """Namespace of the workloads."""
     timeout: Seconds = 10.0
     """Seconds for one call; watches and logs have their own bounds."""
+    kubelet_healthz: str = Field(default="http://127.0.0.1:10248/healthz", pattern=r"^(https?://.+)?$")
+    """Where this machine's own kubelet says how it is; "" where it does not (healthzPort 0)."""
 
 
 class Pod(_Section):
@@ -151,6 +153,13 @@ class Timing(_Section):
     """After so long without an answer of the API server, a prolog that begins does not wait for its deadline."""
     breaker_patience: Seconds = 10.0
     """What it waits instead, to see whether the API server is back."""
+    node_patience: Seconds = 30.0
+    """A prolog that has waited so long looks at its own node; a fault of it that lasts as long again is believed.
+    Also how long the epilog of a run that such a fault ended waits for its proof, and the job for its next node."""
+    node_fault_window: Seconds = 600.0
+    """Faults of other nodes so recent count; at most an hour, after which Kubernetes forgets them."""
+    boot_grace: Seconds = 600.0
+    """After a boot the device plugin may be later than slurmd: for so long missing GPUs are not held against a node."""
     image_patience: Seconds = 20.0
     """An image that the registry says does not exist, or not for us, is believed missing after so long."""
 
@@ -167,6 +176,9 @@ class Config(_Section):
     timing: Timing = Timing()
     journal_dir: Path = Path(wellknown.JOURNAL_DIR)
     """Directory of the journal, owned by the daemon's user."""
+    node_fault_limit: int = Field(default=3, ge=1)
+    """When so many other nodes met a fault of their own within `timing.node_fault_window`, the next one is taken
+    for a fault that all share, and drains no node."""
     on_job_fault: Literal["cancel", "hold"] = "cancel"
     """What becomes of a job that its owner must mend: cancelled, or held for them."""
 

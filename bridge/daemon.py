@@ -18,10 +18,12 @@ from bridge.engine.hooks import HookDoor
 from bridge.engine.inbox import Stop
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
+from bridge.engine.node_work import NodeWork
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.users import UserDoor
 from bridge.errors import BridgeError
 from bridge.kube.client import KubernetesClient
+from bridge.kube.kubelet import KubeletProbe
 from bridge.slurmrest.client import SlurmRestClient
 from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal
@@ -70,6 +72,7 @@ class Daemon:
         self._journal = Journal(config.journal_dir)
         self._engine = Engine(config, self._journal, hub)
         works = ClusterWork(config, kube, hub, clock.boot_id(), node, self._engine.known).works()
+        works |= NodeWork(config, kube, KubeletProbe(config.kubernetes.kubelet_healthz), clock.boot_id()).works()
         service = None
         if config.slurmrest is not None:
             service = service_token(config.slurmrest)

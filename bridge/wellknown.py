@@ -15,6 +15,9 @@ ANNOTATION_NODE_RANK = PREFIX + "node-rank"  # rank of this pod's node; written 
 ANNOTATION_START = PREFIX + "start"  # start of the run, epoch seconds: job ids come back, starts do not
 ANNOTATION_SPEC_HASH = PREFIX + "spec-hash"  # sha256 of the rendered object without this annotation
 
+REASON_NODE_FAULT = "SlurmNodeFault"  # of the event by which a node tells the others of a fault of its own
+EVENT_SOURCE = "slurm-k8s-bridge"
+
 GATE = PREFIX + "node"  # scheduling gate that only the daemon of the pod's own node opens
 TAINT = PREFIX + "slurm"  # NoSchedule taint of every node that Slurm owns
 

@@ -20,6 +20,29 @@ class ProveNode:
 
 
 @dataclass(frozen=True)
+class LookAtNode:
+    """See whether this node itself is why nothing starts; on other nodes whether ``batch_node`` is still there."""
+
+    node: str
+    batch_node: str
+    number: int
+    attempt: int
+    lane: ClassVar[str] = "node"
+    what: ClassVar[str] = "look"
+
+
+@dataclass(frozen=True)
+class CountNodeFaults:
+    """Tell the other nodes of this node's fault, and count those that told one of theirs."""
+
+    node: str
+    sentence: str
+    attempt: int
+    lane: ClassVar[str] = "node"
+    what: ClassVar[str] = "count"
+
+
+@dataclass(frozen=True)
 class LearnJob:
     """Ask slurmctld about this one job, once."""
 
@@ -172,6 +195,8 @@ class ScanNode:
 
 Retried = (
     ProveNode
+    | LookAtNode
+    | CountNodeFaults
     | LearnJob
     | CreateWorkload
     | OpenGate

@@ -267,7 +267,7 @@ def _refuted(run: Run, found: Finding) -> events.Event:
     """After a boot the kubelet may be later than slurmd: only what lasts is evidence against the node."""
     if clock.now() < run.began + (found.fault.patience or 0.0):
         raise observed(found)
-    return events.NodeRefuted(clock.now(), found.sentence, found.fault.name)
+    return events.NodeAccused(clock.now(), found.sentence, found.fault.name)
 
 
 def _refused(found: Finding) -> events.Event:

@@ -41,12 +41,44 @@ class NodeProven:
 
 @dataclass(frozen=True)
 class NodeRefuted:
-    """This kernel is not that node, or Kubernetes has no such node. ``fault``: name of the row."""
+    """This kernel is not that node, or Kubernetes has no such node, and that is the verdict: the word of versions
+    before `NodeAccused`, in their journals."""
 
     at: float
     sentence: str
     fault: str = ""
     kind: Literal["node_refuted"] = "node_refuted"
+
+
+@dataclass(frozen=True)
+class NodeAccused:
+    """This kernel is not that node, or Kubernetes has no such node; the verdict waits for the count of others."""
+
+    at: float
+    sentence: str
+    fault: str = ""
+    kind: Literal["node_accused"] = "node_accused"
+
+
+@dataclass(frozen=True)
+class NodeLooked:
+    """The daemon looked at its own node while the prolog waited: the name of the fault table's row that the node
+    meets, '' for none, and its sentence; ``batch_lost`` whether Kubernetes has lost the batch node."""
+
+    at: float
+    fault: str = ""
+    sentence: str = ""
+    batch_lost: bool = False
+    kind: Literal["node_looked"] = "node_looked"
+
+
+@dataclass(frozen=True)
+class NodeFaultsCounted:
+    """The fault of this node was told to the other nodes; so many of them have told one of theirs of late."""
+
+    at: float
+    others: int
+    kind: Literal["node_faults_counted"] = "node_faults_counted"
 
 
 @dataclass(frozen=True)
@@ -265,6 +297,9 @@ Event = Annotated[
     PrologBegan
     | NodeProven
     | NodeRefuted
+    | NodeAccused
+    | NodeLooked
+    | NodeFaultsCounted
     | JobLearned
     | JobUnknown
     | NotReporting

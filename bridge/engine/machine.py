@@ -12,7 +12,7 @@ from typing import Any
 from bridge.config import Config
 from bridge.engine import events, prolog, release, training
 from bridge.engine.activities import Activity
-from bridge.engine.state import Effort, Judgement, Phase, Run, Suspicion, Workload, forgotten_run, new_run
+from bridge.engine.state import Effort, Judgement, NodeFault, Phase, Run, Suspicion, Workload, forgotten_run, new_run
 from bridge.engine.wanted import wanted
 from bridge.job import faults
 from bridge.job.faults import Verdict, runs, servers
@@ -85,6 +85,25 @@ def _node_proven(run: Run, event: events.NodeProven) -> Run:
 
 def _node_refuted(run: Run, event: events.NodeRefuted) -> Run:
     return judged(run, Judgement(Verdict.NODE, event.sentence, event.fault), event.at)
+
+
+def _node_accused(run: Run, event: events.NodeAccused) -> Run:
+    return replace(run, accusation=run.accusation or Judgement(Verdict.NODE, event.sentence, event.fault))
+
+
+def _node_looked(run: Run, event: events.NodeLooked) -> Run:
+    known, fault = run.node_fault, None
+    if event.fault:
+        lasting = known is not None and known.name == event.fault
+        since = known.since if known is not None and lasting else event.at
+        fault = NodeFault(event.fault, since, event.at, event.sentence)
+    tries = {**run.tries, "look": 0}
+    run = replace(run, looks=run.looks + 1, look_due=None, tries=tries)
+    return replace(run, node_fault=fault, batch_lost=event.batch_lost)
+
+
+def _node_faults_counted(run: Run, event: events.NodeFaultsCounted) -> Run:
+    return replace(run, faulty_others=event.others)
 
 
 def _job_learned(run: Run, event: events.JobLearned) -> Run:
@@ -258,6 +277,9 @@ _TABLE: dict[type[Any], Callable[[Run, Any], Run]] = {
     events.PrologBegan: _prolog_began,
     events.NodeProven: _node_proven,
     events.NodeRefuted: _node_refuted,
+    events.NodeAccused: _node_accused,
+    events.NodeLooked: _node_looked,
+    events.NodeFaultsCounted: _node_faults_counted,
     events.JobLearned: _job_learned,
     events.JobUnknown: _job_unknown,
     events.NotReporting: _not_reporting,

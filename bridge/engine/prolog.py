@@ -7,6 +7,7 @@ A ladder of guards; each ends in a verdict, an answer, or in going on waiting. O
 from dataclasses import replace
 
 from bridge.config import Config
+from bridge.engine import own_node
 from bridge.engine.ending import Ending, ending_of, requeue_of, told
 from bridge.engine.placing import rendered
 from bridge.engine.state import Answer, Effort, Judgement, Phase, Run, Suspicion, Workload
@@ -33,33 +34,30 @@ def advance(config: Config, run: Run, at: float) -> Run:
 
 def _advance_member(config: Config, run: Run, at: float) -> Run:
     if run.judgement is None:
-        run = _judge_own_node(run, at)
+        run = own_node.advance(config, run, at)
     if run.judgement is not None:
         code = 1 if run.judgement.verdict is Verdict.NODE else 0
         return _answer(run, Answer(code, run.judgement.sentence))
     return _answer(run, Answer(0)) if _member_is_done(config, run, at) else run
 
 
-def _judge_own_node(run: Run, at: float) -> Run:
-    own = run.suspicions.get(-1 if run.rank is None else run.rank)
-    if own is None or own.fault.verdict is not Verdict.NODE:
-        return run
-    return replace(run, judgement=Judgement(Verdict.NODE, own.sentence, own.fault.name), judged_at=at)
-
-
 def _member_is_done(config: Config, run: Run, at: float) -> bool:
-    """Started here, taken back, never come, or too late: none of it is this node's fault."""
+    """Started here, taken back, never come, too late, or nobody left who would take it back: none of it is this
+    node's fault."""
     pod = run.own_pod
     started = pod is not None and pod.started
-    taken_back = run.workload in (Workload.DELETING, Workload.GONE) or run.rank in run.lost
+    gone = run.workload in (Workload.DELETING, Workload.GONE) or run.rank in run.lost
+    taken_back = gone and not own_node.is_being_judged(run)
     never_came = run.workload_seen_at is None and at >= run.began + config.timing.member_patience
-    return started or taken_back or never_came or at >= run.began + config.timing.prolog_deadline
+    return started or taken_back or never_came or run.batch_lost or at >= run.began + config.timing.prolog_deadline
 
 
 # -- the batch node
 
 
 def _advance_batch(config: Config, run: Run, at: float) -> Run:
+    if run.judgement is None:
+        run = own_node.advance(config, run, at)
     if run.judgement is None:
         run = _judge(config, run, at)
     if run.judgement is None and not run.manifest:
@@ -126,8 +124,8 @@ def _judge_suspicions(config: Config, run: Run, at: float) -> Judgement | None:
     for rank, suspicion in sorted(run.suspicions.items()):
         if _is_started(run, rank) or not _believed(config, suspicion, at):
             continue
-        if suspicion.fault.verdict is Verdict.NODE and rank != run.rank:
-            continue
+        if suspicion.fault.verdict is Verdict.NODE:
+            continue  # each node judges itself
         return Judgement(suspicion.fault.verdict, suspicion.sentence, suspicion.fault.name)
     return None
 
@@ -150,6 +148,8 @@ def _is_started(run: Run, rank: int) -> bool:
 
 
 def _what_it_waited_for(run: Run) -> Finding:
+    if run.accusation is not None:
+        return Finding(row(run.accusation.fault), own_node.why_in_service(run))
     missing = [rank for rank in range(len(run.nodes)) if not _is_started(run, rank)]
     for rank in missing:
         if rank in run.suspicions:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from bridge.config import Config
 from bridge.engine.state import Answer, Phase, Run, Workload
+from bridge.job.faults import Verdict
 
 MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to the batch node
 
@@ -16,9 +17,24 @@ def advance(config: Config, run: Run, at: float) -> Run:
     """The run with the answer to its epilog, once that can be given before the deadline."""
     if run.epilog_answer is not None or run.epilog_began is None:
         return run
-    if at < run.epilog_began + config.timing.epilog_deadline:
+    if at < last_moment(config, run):
         return run
     return replace(run, epilog_answer=Answer(1, _why_not(config, run)))
+
+
+def last_moment(config: Config, run: Run) -> float:
+    """When the epilog ends without proof.
+
+    A node that was at fault is drained already, and its dead kubelet may never let go of the pod: there is nothing
+    to win by waiting, while Slurm starts the job nowhere else before all of its epilogs have ended.
+    """
+    assert run.epilog_began is not None
+    return run.epilog_began + _patience(config, run)
+
+
+def _patience(config: Config, run: Run) -> float:
+    drained = run.judgement is not None and run.judgement.verdict is Verdict.NODE
+    return config.timing.node_patience if drained else config.timing.epilog_deadline
 
 
 def epilog_answer(run: Run) -> Answer | None:
@@ -44,7 +60,7 @@ def _is_deleted(run: Run) -> bool:
 
 
 def _why_not(config: Config, run: Run) -> str:
-    waited = f"{run.name} is not proven gone from this node after {config.timing.epilog_deadline:.0f} s"
+    waited = f"{run.name} is not proven gone from this node after {_patience(config, run):.0f} s"
     return f"{waited}: {obstacle(run)}; {_cure(run)}, then resume the node"
 
 

@@ -112,6 +112,16 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class NodeFault:
+    """A row of the fault table that this node itself meets: from which look on, at which one last, its sentence."""
+
+    name: str
+    since: float
+    seen: float
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Run:
     """One run as this node knows it. Times are seconds of the boot clock (`clock.py`)."""
 
@@ -127,6 +137,12 @@ class Run:
     phase: Phase = Phase.PROLOG
     node_proven: bool = False
     node_gpus: int = 0
+    looks: int = 0
+    look_due: float | None = None
+    node_fault: NodeFault | None = None
+    accusation: Judgement | None = None
+    faulty_others: int | None = None
+    batch_lost: bool = False
     record: JobRecord | None = None
     manifest: str = ""
     notices: tuple[str, ...] = ()

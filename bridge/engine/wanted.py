@@ -12,6 +12,7 @@ from bridge.engine import activities as do
 from bridge.engine.activities import Activity
 from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment
 from bridge.engine.release import MEMBER_PATIENCE
+from bridge.engine.release import last_moment as last_release_moment
 from bridge.engine.state import Effort, Phase, Run, Workload
 from bridge.engine.training import FAILURE_GRACE
 from bridge.job.gate import opening
@@ -27,7 +28,8 @@ def wanted(run: Run, at: float) -> frozenset[Activity]:
         return frozenset()
     if run.phase is Phase.RELEASE:
         return frozenset(_release(run, at))
-    return frozenset([*_watches(run), *_preparing(run, at), *_logs(run), *_slurm(run), *_unwanted_workload(run)])
+    lasting = [*_watches(run), *_logs(run)]
+    return frozenset([*lasting, *_preparing(run, at), *_own_node(run, at), *_slurm(run), *_unwanted_workload(run)])
 
 
 def next_wake(config: Config, run: Run, at: float) -> float | None:
@@ -55,11 +57,21 @@ def _watching(run: Run) -> Iterator[Activity]:
 def _preparing(run: Run, at: float) -> Iterator[Activity]:
     if not run.consent:
         return
-    if not run.node_proven:
+    if not (run.node_proven or run.accusation):
         yield do.ProveNode(run.node, run.tried("node"))
     if run.is_batch and run.prolog_answer is None:
         yield from _creating(run, at)
     yield from _opening(run)
+
+
+def _own_node(run: Run, at: float) -> Iterator[Activity]:
+    if run.prolog_answer is not None or run.judgement is not None:
+        return
+    if run.accusation is not None:
+        if run.faulty_others is None:
+            yield do.CountNodeFaults(run.node, run.accusation.sentence, run.tried("count"))
+    elif run.look_due is not None and at >= run.look_due and not (run.own_pod and run.own_pod.started):
+        yield do.LookAtNode(run.node, "" if run.is_batch else run.nodes[0], run.looks, run.tried("look"))
 
 
 def _opening(run: Run) -> Iterator[Activity]:
@@ -168,6 +180,8 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
         yield last_moment(config, run)
         yield run.began + config.timing.prolog_deadline
         yield run.began + config.timing.member_patience
+        if run.look_due is not None:
+            yield run.look_due
         if run.judged_at is not None:
             yield run.judged_at + SETTLE_LIMIT
         if run.workload_seen_at is not None:
@@ -181,4 +195,4 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
     if run.phase is Phase.RELEASE and run.epilog_began is not None:
         yield run.epilog_began + MEMBER_PATIENCE
         yield run.epilog_began + _PROVE_ANYWAY
-        yield run.epilog_began + config.timing.epilog_deadline
+        yield last_release_moment(config, run)

@@ -70,6 +70,12 @@ class Kubernetes(Protocol):
     def events_of(self, namespace: str, uid: str) -> list[Object]:
         """Events about the object with this uid, oldest first."""
 
+    def events_because(self, namespace: str, reason: str) -> list[Object]:
+        """Events that give this reason, oldest first."""
+
+    def create_event(self, namespace: str, event: Object) -> Object:
+        """Conflict when there is one of this name."""
+
     def watch_pods(self, namespace: str, selector: Selector, stop: Event) -> Iterator[Observation]: ...
 
     def watch_workload(self, namespace: str, name: str, stop: Event) -> Iterator[Observation]:
@@ -79,3 +85,10 @@ class Kubernetes(Protocol):
     def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogLine]:
         """Lines from the start of the container, or those later than the stamp ``after``, until the container
         has ended. Reconnects without loss or repetition; NotFound when the pod is gone."""
+
+
+class Kubelet(Protocol):
+    """The kubelet of this very machine, on loopback: what it says needs no API server."""
+
+    def complaint(self) -> str:
+        """Why it is not well, as a clause; '' when it is, or when the site has nobody to ask."""

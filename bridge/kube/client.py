@@ -66,8 +66,13 @@ class KubernetesClient:
         self._delete(_pod(namespace, name), uid, {})
 
     def events_of(self, namespace: str, uid: str) -> list[Object]:
-        path = f"/api/v1/namespaces/{quote(namespace)}/events"
-        return sorted(self._list(path, {"fieldSelector": f"involvedObject.uid={uid}"}), key=_happened)
+        return self._events(namespace, f"involvedObject.uid={uid}")
+
+    def events_because(self, namespace: str, reason: str) -> list[Object]:
+        return self._events(namespace, f"reason={reason}")
+
+    def create_event(self, namespace: str, event: Object) -> Object:
+        return slim(self._transport.call(Request("POST", _event_path(namespace), body=event)))
 
     def watch_pods(self, namespace: str, selector: Selector, stop: Event) -> Iterator[Observation]:
         return iter(Watch(self._transport, _pods(namespace), _query(selector), stop))
@@ -77,6 +82,9 @@ class KubernetesClient:
 
     def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogLine]:
         return iter(LogFollower(self._transport, _pod(namespace, pod), container, after, stop))
+
+    def _events(self, namespace: str, fields: str) -> list[Object]:
+        return sorted(self._list(_event_path(namespace), {"fieldSelector": fields}), key=_happened)
 
     def _get(self, path: str) -> Object:
         return slim(self._transport.call(Request("GET", path)))
@@ -109,6 +117,10 @@ def _pods(namespace: str) -> str:
 
 def _pod(namespace: str, name: str) -> str:
     return f"{_pods(namespace)}/{quote(name)}"
+
+
+def _event_path(namespace: str) -> str:
+    return f"/api/v1/namespaces/{quote(namespace)}/events"
 
 
 def _query(selector: Selector) -> dict[str, str]:

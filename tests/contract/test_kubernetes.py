@@ -72,6 +72,18 @@ def test_what_is_not_there_is_not_found(world: World) -> None:
     assert kube.events_of(namespace, "none") == []
 
 
+def test_an_event_is_told_once_and_found_by_its_reason(world: World) -> None:
+    kube, namespace = world.kube, world.namespace
+    about = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "namespace": namespace, "name": "none"}
+    told = {"metadata": {"name": "e"}, "involvedObject": about, "reason": "Mine", "source": {"host": "n1"}}
+    kube.create_event(namespace, told)
+    kube.create_event(namespace, told | {"metadata": {"name": "other"}, "reason": "Other"})
+    with pytest.raises(Conflict):
+        kube.create_event(namespace, told)
+    (event,) = kube.events_because(namespace, "Mine")
+    assert event["source"]["host"] == "n1" and event["metadata"]["creationTimestamp"]
+
+
 def test_only_the_uid_that_is_meant_is_deleted(world: World) -> None:
     kube, namespace = world.kube, world.namespace
     made = kube.create_workload(namespace, workload(world, "w", "true"))

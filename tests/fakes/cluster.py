@@ -20,6 +20,7 @@ class FakeCluster:
     def __init__(self, kube: FakeKubernetes, namespace: str = "slurm-jobs") -> None:
         self.kube = kube
         self.namespace = namespace
+        self.dead_kubelets: set[str] = set()  # nodes where nothing starts, and no pod ever goes
         self._turn = RLock()
         self._playing = False
 
@@ -34,6 +35,15 @@ class FakeCluster:
         """From now on all that can happen happens at once: pods are made, bound, started, and go when deleted."""
         self.kube.on_change = self._settle
         self._settle()
+
+    def bury(self, node: str) -> None:
+        """The kubelet of this node dies."""
+        self.dead_kubelets.add(node)
+
+    def revive(self, node: str) -> None:
+        """It is back, and lets go of what was deleted meanwhile."""
+        self.dead_kubelets.discard(node)
+        self.kube.on_change()
 
     # -- the operator
 
@@ -122,6 +132,7 @@ class FakeCluster:
             for container in item["spec"]["containers"]
         ]
         change: dict[str, Any] = {"phase": phase, "conditions": conditions, "containerStatuses": statuses}
+        change["startTime"] = "2026-01-01T00:00:00Z"
         self.kube.change("pod", self.namespace, pod, **change)
 
     def _settle(self) -> None:
@@ -148,9 +159,11 @@ class FakeCluster:
                 self.make_pods(job["metadata"]["name"])
         for pod in self._pods():
             name = pod["metadata"]["name"]
+            if pod["spec"].get("nodeName") in self.dead_kubelets:
+                continue
             if pod["metadata"].get("deletionTimestamp"):
                 self.finish(name)
-            elif self.schedule(name):
+            elif self.schedule(name) and _wanted_node(pod) not in self.dead_kubelets:
                 self.start(name)
         self.collect()
 

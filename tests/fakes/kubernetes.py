@@ -173,8 +173,23 @@ class FakeKubernetes:
     def events_of(self, namespace: str, uid: str) -> list[Object]:
         with self.faults.call("events_of"):
             events = self._list("event", namespace, Selector())
-        mine = [event for event in events if event["involvedObject"]["uid"] == uid]
+        mine = [event for event in events if event["involvedObject"].get("uid") == uid]
         return sorted(mine, key=lambda event: str(event.get("lastTimestamp", "")))
+
+    def events_because(self, namespace: str, reason: str) -> list[Object]:
+        with self.faults.call("events_because"):
+            events = self._list("event", namespace, Selector())
+        mine = [event for event in events if event.get("reason") == reason]
+        return sorted(mine, key=lambda event: str(event.get("lastTimestamp", "")))
+
+    def create_event(self, namespace: str, event: Object) -> Object:
+        with self.faults.call("create_event"):
+            item = copy.deepcopy(event)
+            item["metadata"]["namespace"] = namespace
+            with self._lock:
+                if _key("event", item) in self._objects:
+                    raise Conflict("it is there already", status=409, reason="AlreadyExists")
+            return self.put("event", item)
 
     def watch_pods(self, namespace: str, selector: Selector, stop: Event) -> Iterator[Observation]:
         return self._watch("pod", namespace, selector, stop)

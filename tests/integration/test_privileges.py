@@ -11,6 +11,7 @@ ALLOWED = [
     ("patch", "pods"),
     ("get", "pods/log"),
     ("list", "events"),
+    ("create", "events"),
 ]
 DENIED = [
     ("get", "secrets"),

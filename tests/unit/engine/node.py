@@ -18,6 +18,7 @@ from bridge.engine.hooks import HookDoor
 from bridge.engine.inbox import Happened, Stop
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
+from bridge.engine.node_work import NodeWork
 from bridge.engine.recover import replayed
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import Run
@@ -29,6 +30,7 @@ from bridge.store.journal import Journal, Line
 from bridge.wire.frames import FRAME_LIMIT
 from bridge.wire.peercred import Peer
 from bridge.wire.server import Bounds, Handler, Server, listener
+from tests.fakes.kubelet import FakeKubelet
 from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
 
@@ -111,6 +113,7 @@ class Daemon:
         self._journal = MortalJournal(config.journal_dir, node.perils)
         self.engine = Engine(config, self._journal, self.hub)
         works = ClusterWork(config, kube, self.hub, f"boot-{node.name}", node.name, self.engine.known).works()
+        works |= NodeWork(config, kube, node.kubelet, f"boot-{node.name}").works()
         service = None
         if config.slurmrest is not None:
             service = service_token(config.slurmrest)
@@ -165,6 +168,7 @@ class Node:
         self.config = config.model_copy(update={"journal_dir": directory})
         self.kube = kube
         self.rest = rest
+        self.kubelet = FakeKubelet()
         self.hook_socket = directory / "hook.sock"
         self.user_socket = directory / "user.sock"
         self.peer_uid = 2001

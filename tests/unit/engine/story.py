@@ -185,6 +185,14 @@ class Story:
         facts = WorkloadFacts("job-uid", str(START), "hash", False, False, "")
         return self.tell(events.WorkloadSeen(self.at, replace(facts, **changes)))  # type: ignore[arg-type]
 
+    def looked(self, fault: str = "", sentence: str = "", batch_lost: bool = False) -> "Story":
+        """The daemon looked at its own node, and this is what it found."""
+        return self.tell(events.NodeLooked(self.at, fault, sentence, batch_lost))
+
+    def counted(self, others: int = 0) -> "Story":
+        """So many other nodes told of a fault of theirs."""
+        return self.tell(events.NodeFaultsCounted(self.at, others))
+
     def after(self, seconds: float) -> "Story":
         """Time passes."""
         return self.tell(events.Ticked(self.at + seconds))

@@ -167,7 +167,7 @@ def test_a_kubelets_refusal_drains_its_own_node_alone() -> None:
     refused = pod(1, gate=None, node="compute2", phase="Failed", failure="UnexpectedAdmissionError")
     other = batch().created().sees(ready(0), refused)
     assert other.judgement() is None, "the batch node does not judge another node"
-    own = member().began().workload().sees(refused)
+    own = member().began().workload().sees(refused).counted()
     assert own.run.prolog_answer is not None and own.run.prolog_answer.exit == 1
 
 
@@ -195,7 +195,7 @@ def test_a_member_asks_neither_slurmctld_nor_the_whole_gang() -> None:
 
 
 def test_a_wrong_node_is_drained() -> None:
-    story = member().began().tell(events.NodeRefuted(100.0, "the Node compute2 is another machine"))
+    story = member().began().tell(events.NodeAccused(100.0, "the Node compute2 is another machine")).counted()
     assert story.run.prolog_answer is not None and story.run.prolog_answer.exit == 1
 
 

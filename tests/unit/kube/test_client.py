@@ -203,6 +203,16 @@ def test_events_are_told_in_order(server: ScriptedServer, connect: Connect) -> N
     assert server.received[0].query["fieldSelector"] == "involvedObject.uid=u1"
 
 
+def test_events_are_created_and_found_by_their_reason(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(Reply(POD), Reply({"metadata": {}, "items": []}))
+    client = connect(server.url)
+    client.create_event("ns", {"reason": "R", "metadata": {"name": "e"}})
+    assert client.events_because("ns", "R") == []
+    created, listed = server.received
+    assert (created.method, created.path) == ("POST", "/api/v1/namespaces/ns/events")
+    assert (listed.path, listed.query["fieldSelector"]) == (created.path, "reason=R")
+
+
 def test_connections_are_used_again(server: ScriptedServer, connect: Connect) -> None:
     server.answers(Reply(POD), Reply(POD), status(404, "NotFound"), Reply(POD))
     client = connect(server.url)

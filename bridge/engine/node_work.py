@@ -1,0 +1,106 @@
+"""The activities by which a daemon finds out about its own node."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from bridge import clock, wellknown
+from bridge.config import Config
+from bridge.engine import activities as do
+from bridge.engine import events
+from bridge.engine.executor import Task, Work
+from bridge.engine.state import Run
+from bridge.errors import Conflict, NotFound
+from bridge.job.faults.nodes import Look, NodeFacts, node_facts, node_finding
+from bridge.kube.api import Kubelet, Kubernetes, Object
+
+_MESSAGE_LIMIT = 1000  # characters; the API server takes 1,024 in an event's message
+
+
+class NodeWork:
+    """This node, seen from itself: its kubelet on loopback, its Node, and how other nodes fare."""
+
+    def __init__(self, config: Config, kube: Kubernetes, kubelet: Kubelet, boot_id: str) -> None:
+        self._config = config
+        self._kube = kube
+        self._kubelet = kubelet
+        self._boot_id = boot_id
+        self._namespace = config.kubernetes.namespace
+
+    def works(self) -> dict[type[do.Activity], Work]:
+        """Which method does which activity."""
+        return {do.LookAtNode: _of(self._look), do.CountNodeFaults: _of(self._count)}
+
+    def _look(self, task: Task, activity: do.LookAtNode) -> events.Event:
+        complaint = self._kubelet.complaint()
+        look = Look(
+            node=self._facts(activity.node),
+            kubelet=complaint,
+            pod_untouched=bool(complaint) and self._is_untouched(task.run),
+            boot_id=self._boot_id,
+            began=clock.wall() - (clock.now() - task.run.began),
+            gpus_due=self._gpus_due(task.run),
+            gpu_resource=self._config.gpu.resource,
+        )
+        found = node_finding(look)
+        lost = bool(activity.batch_node) and self._facts(activity.batch_node).ready != "True"
+        name, sentence = ("", "") if found is None else (found.fault.name, found.sentence)
+        return events.NodeLooked(clock.now(), name, sentence, lost)
+
+    def _facts(self, node: str) -> NodeFacts:
+        return node_facts(self._kube.node(node), self._config.gpu.resource)
+
+    def _is_untouched(self, run: Run) -> bool:
+        """The scheduler gave our pod to this node, and its kubelet has not even said that it saw it."""
+        try:
+            pod = self._kube.pod(self._namespace, run.own_pod_name)
+        except NotFound:
+            return False
+        return bool(pod["spec"].get("nodeName")) and not (pod.get("status") or {}).get("startTime")
+
+    def _gpus_due(self, run: Run) -> int:
+        if clock.now() < self._config.timing.boot_grace or run.allocation is None:
+            return 0
+        return run.allocation.gpus_here
+
+    def _count(self, task: Task, activity: do.CountNodeFaults) -> events.Event:
+        mine = self._event(task.run, activity)
+        with suppress(Conflict):  # an earlier try has told it
+            self._kube.create_event(self._namespace, mine)
+        told = self._kube.events_because(self._namespace, wellknown.REASON_NODE_FAULT)
+        latest = max((_created(event) for event in told if _host(event) == activity.node), default=None)
+        since = -1.0 if latest is None else latest - self._config.timing.node_fault_window
+        others = {_host(event) for event in told if _created(event) >= since} - {activity.node}
+        return events.NodeFaultsCounted(clock.now(), len(others))
+
+    def _event(self, run: Run, activity: do.CountNodeFaults) -> Object:
+        # About the workload: an event about a Node would have to lie in the namespace `default`.
+        moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        about = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "namespace": self._namespace, "name": run.name}
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{run.name}-node-fault-{run.rank}", "namespace": self._namespace},
+            "involvedObject": about | ({"uid": run.workload_uid} if run.workload_uid else {}),
+            "type": "Warning",
+            "reason": wellknown.REASON_NODE_FAULT,
+            "message": activity.sentence[:_MESSAGE_LIMIT],
+            "source": {"component": wellknown.EVENT_SOURCE, "host": activity.node},
+            "firstTimestamp": moment,
+            "lastTimestamp": moment,
+            "count": 1,
+        }
+
+
+def _host(event: Object) -> str:
+    return str((event.get("source") or {}).get("host") or "")
+
+
+def _created(event: Object) -> float:
+    """When the API server took it in: its clock alone, so the nodes' clocks may differ."""
+    return datetime.fromisoformat(str(event["metadata"]["creationTimestamp"])).timestamp()
+
+
+def _of(method: Callable[[Task, Any], events.Event | None]) -> Work:
+    return lambda task: method(task, task.activity)

@@ -1,0 +1,67 @@
+"""What a daemon makes of its own node while a prolog waits there: the only place where a verdict drains a node.
+
+A fault must be local, must last, and must be this node's own: when as many other nodes as the site allows have told
+of one of theirs a moment ago, it is taken for one that all share, the wait goes on, and no node is drained.
+"""
+
+from dataclasses import replace
+
+from bridge.config import Config
+from bridge.engine.state import Judgement, Run
+from bridge.job.faults import Verdict
+
+_CONFIRMATIONS = 3  # further looks at a fault within the time that it has to last
+_LONGEST = 4  # times the patience, between two looks at a node that is well
+
+
+def advance(config: Config, run: Run, at: float) -> Run:
+    """The run with its next look, its accusation, and the verdict `node` once that is sure."""
+    if run.look_due is None:
+        run = replace(run, look_due=_next_look(config, run, at))
+    if run.accusation is None:
+        run = replace(run, accusation=_accusation(config, run))
+    if run.accusation is None or not _is_alone(config, run):
+        return run
+    return replace(run, judgement=run.accusation, judged_at=at)
+
+
+def is_being_judged(run: Run) -> bool:
+    """Whether an accusation waits for its verdict: what the fault led to elsewhere may not come before it."""
+    return run.accusation is not None and run.faulty_others is None
+
+
+def why_in_service(run: Run) -> str:
+    """The accusation of a node that was not drained for it, and why it was not."""
+    assert run.accusation is not None
+    sentence = run.accusation.sentence
+    if run.faulty_others is None:
+        return f"{sentence} (whether it is this node alone could not be found out, so it stays in service)"
+    return (
+        f"{sentence} ({run.faulty_others} other nodes met such a fault a moment ago, so it is taken for one "
+        "that all share, and the node stays in service)"
+    )
+
+
+def _next_look(config: Config, run: Run, at: float) -> float:
+    patience = config.timing.node_patience
+    if run.looks == 0:
+        return run.began + patience
+    if run.node_fault is not None:
+        return at + patience / _CONFIRMATIONS
+    return at + patience * min(2.0 ** (run.looks - 1), _LONGEST)
+
+
+def _accusation(config: Config, run: Run) -> Judgement | None:
+    """What this node is accused of: by its kubelet, which refused the pod, or by what was found in looks at it."""
+    own = None if run.rank is None else run.suspicions.get(run.rank)
+    if own is not None and own.fault.verdict is Verdict.NODE:
+        return Judgement(Verdict.NODE, own.sentence, own.fault.name)
+    fault = run.node_fault
+    if fault is not None and fault.seen >= fault.since + config.timing.node_patience:
+        return Judgement(Verdict.NODE, fault.sentence, fault.name)
+    return None
+
+
+def _is_alone(config: Config, run: Run) -> bool:
+    """Unknown is not alone: while nobody can be counted, the wait goes on."""
+    return run.faulty_others is not None and run.faulty_others < config.node_fault_limit

@@ -1,0 +1,332 @@
+"""A node that is at fault drains itself alone: looked at while a prolog waits, believed if it lasts, counted first."""
+
+from bridge.engine import activities as do
+from bridge.engine import events
+from bridge.engine.release import epilog_answer
+from bridge.engine.state import Phase
+from bridge.errors import Unavailable
+from bridge.job.faults import Verdict
+
+from .node import Node
+from .story import CONFIG, Story, batch, member, pod, ready, record
+from .world import NAMESPACE, World
+
+PATIENCE = CONFIG.timing.node_patience
+DEAD = ("kubelet-dead", "the kubelet of compute2 is dead")
+DOWN = ("runtime-down", "the container runtime of compute2 does not work")
+
+
+def waiting() -> Story:
+    """A member whose pod does not start."""
+    story = member().began().tell(events.NodeProven(100.0, 2)).workload()
+    return story.sees(pod(1, gate=None, node="compute2"))
+
+
+def faulty(fault: tuple[str, str] = DEAD) -> Story:
+    """A member whose node's fault has lasted."""
+    story = waiting().after(PATIENCE).looked(*fault)
+    return story.after(PATIENCE).looked(*fault)
+
+
+def looks_within(story: Story, seconds: float) -> list[float]:
+    """When it looks at a node that is well, in seconds since the beginning."""
+    moments, began = [], story.at
+    while story.wake is not None and story.at - began + story.wake <= seconds:
+        story.after(story.wake)
+        if story.wants(do.LookAtNode):
+            moments.append(round(story.at - began, 1))
+            story.looked()
+    return moments
+
+
+# -- when it looks
+
+
+def test_a_quick_start_costs_no_look() -> None:
+    story = waiting().after(PATIENCE - 0.1)
+    assert not story.wants(do.LookAtNode)
+    story.sees(ready(1))
+    assert story.answer() is not None and not story.after(PATIENCE).wants(do.LookAtNode)
+
+
+def test_a_node_that_is_well_is_looked_at_ever_more_seldom() -> None:
+    assert looks_within(waiting(), 290) == [PATIENCE * times for times in (1, 2, 4, 8)]
+
+
+def test_the_batch_node_looks_too_until_its_own_pod_has_started() -> None:
+    story = batch().created().sees(pod(0), pod(1)).after(PATIENCE)
+    (look,) = story.wants(do.LookAtNode)
+    assert isinstance(look, do.LookAtNode) and (look.node, look.batch_node) == ("compute1", "")
+    assert not story.sees(ready(0)).wants(do.LookAtNode)
+
+
+def test_a_look_that_failed_is_tried_again() -> None:
+    story = waiting().after(PATIENCE)
+    story.tell(events.Failed(story.at, "look", "the API server does not answer"))
+    (look,) = story.wants(do.LookAtNode)
+    assert isinstance(look, do.LookAtNode) and look.attempt == 1
+    assert story.answer() is None
+
+
+# -- what it believes
+
+
+def test_a_fault_that_lasts_is_counted_and_drains_this_node() -> None:
+    story = faulty()
+    assert story.answer() is None and len(story.wants(do.CountNodeFaults)) == 1
+    assert not story.wants(do.LookAtNode)
+    story.counted()
+    answer = story.answer()
+    assert answer is not None and (answer.exit, answer.message) == (1, DEAD[1])
+    assert not story.run.consent
+
+
+def test_a_restart_of_the_kubelet_is_no_fault() -> None:
+    story = waiting().after(PATIENCE).looked(*DEAD).after(PATIENCE / 3)
+    assert len(story.wants(do.LookAtNode)) == 1, "a fault is looked at again soon"
+    story.looked().after(PATIENCE).looked(*DEAD)
+    assert not story.run.accusation
+
+
+def test_another_fault_has_to_last_anew() -> None:
+    story = waiting().after(PATIENCE).looked(*DEAD).after(PATIENCE).looked(*DOWN)
+    assert not story.run.accusation
+    accusation = story.after(PATIENCE).looked(*DOWN).run.accusation
+    assert accusation is not None and (accusation.fault, accusation.sentence) == DOWN
+
+
+def test_the_batch_node_with_a_fault_of_its_own_cancels_nothing_and_deletes_the_workload() -> None:
+    story = batch().created().sees(pod(0), pod(1)).after(PATIENCE).looked(*DEAD).after(PATIENCE).looked(*DEAD)
+    story.counted()
+    assert story.run.judgement is not None and story.run.judgement.verdict is Verdict.NODE
+    assert story.wants(do.DeleteWorkload) and not story.wants(do.CancelJob)
+    story.tell(events.Reported(story.at, story.run.sentence))
+    answer = story.answer()
+    assert answer is not None and answer.exit == 1 and answer.requeue is None
+
+
+def test_the_batch_node_does_not_end_the_job_for_another_nodes_fault() -> None:
+    """Slurm requeues it for the prolog that failed, and the poll sees that."""
+    refused = pod(1, gate=None, node="compute2", phase="Failed", failure="UnexpectedAdmissionError")
+    story = batch().created().sees(pod(0), refused)
+    requeued = record(states=frozenset({"PENDING", "REQUEUED", "COMPLETING"}))
+    story.tell(events.JobLearned(story.at, requeued))
+    answer = story.answer()
+    assert answer is not None and answer.exit == 0
+    assert story.wants(do.DeleteWorkload) and not story.wants(do.CancelJob)
+
+
+# -- what others say
+
+
+def test_a_fault_that_many_nodes_meet_drains_none() -> None:
+    story = faulty().counted(CONFIG.node_fault_limit)
+    assert story.answer() is None
+    story.after(300)
+    answer = story.answer()
+    assert answer is not None and answer.exit == 0
+
+
+def test_one_below_the_limit_is_still_this_nodes_own() -> None:
+    answer = faulty().counted(CONFIG.node_fault_limit - 1).answer()
+    assert answer is not None and answer.exit == 1
+
+
+def test_the_batch_node_says_why_it_stays_in_service() -> None:
+    story = batch().created().sees(pod(0), pod(1)).after(PATIENCE).looked(*DEAD).after(PATIENCE).looked(*DEAD)
+    story.counted(3).after(300)
+    assert story.run.judgement is not None and story.run.judgement.verdict is Verdict.SHARED
+    assert f"{DEAD[1]} (3 other nodes met such a fault" in story.run.judgement.sentence
+
+
+def test_a_fault_that_nobody_can_count_drains_nobody() -> None:
+    story = faulty()
+    story.tell(events.Failed(story.at, "count", "the API server does not answer")).after(300)
+    answer = story.answer()
+    assert answer is not None and answer.exit == 0
+
+
+def test_what_the_fault_led_to_elsewhere_does_not_come_before_the_verdict() -> None:
+    story = faulty().workload(deleting=True)
+    assert story.answer() is None
+    answer = story.counted().answer()
+    assert answer is not None and answer.exit == 1
+
+
+def test_a_member_without_its_batch_node_lets_go() -> None:
+    story = waiting().after(PATIENCE)
+    (look,) = story.wants(do.LookAtNode)
+    assert isinstance(look, do.LookAtNode) and look.batch_node == "compute1"
+    answer = story.looked(batch_lost=True).answer()
+    assert answer is not None and answer.exit == 0
+
+
+# -- its epilog
+
+
+def test_the_epilog_of_a_node_that_was_at_fault_does_not_keep_the_job_from_the_next_one() -> None:
+    story = faulty().counted()
+    story.tell(events.EpilogBegan(story.at)).after(PATIENCE - 1)
+    assert epilog_answer(story.run) is None
+    story.after(1)
+    answer = epilog_answer(story.run)
+    assert answer is not None and answer.exit == 1
+    assert f"after {PATIENCE:.0f} s" in (answer.message or "")
+    assert story.run.phase is Phase.RELEASE, "and nobody comes in before it is proven gone"
+
+
+def test_any_other_epilog_waits_on() -> None:
+    story = waiting().workload(deleting=True)
+    story.tell(events.EpilogBegan(story.at)).after(CONFIG.timing.epilog_deadline - 1)
+    assert epilog_answer(story.run) is None
+
+
+def test_replay_equals_memory() -> None:
+    story = faulty().counted()
+    assert story.replayed() == story.run
+
+
+# -- over the fakes
+
+REFUSED = "http://127.0.0.1:10248/healthz: Connection refused"
+
+
+def quick(world: World, name: str = "n1", prolog_deadline: float = 300.0) -> Node:
+    """A node that soon believes what it sees."""
+    timing = {"node_patience": 0.15, "boot_grace": 0.001, "poll_period": 0.05, "prolog_deadline": prolog_deadline}
+    return world.node(name, None, **timing)
+
+
+def dead(world: World, node: Node) -> None:
+    """The kubelet of this node dies."""
+    world.cluster.bury(node.name)
+    node.kubelet.fault = REFUSED
+
+
+def told(world: World) -> list[tuple[str, str]]:
+    """The nodes that told of a fault, and of which."""
+    return [(event["source"]["host"], event["message"]) for event in world.kube.all("event")]
+
+
+def test_a_node_whose_kubelet_is_dead_drains_itself_and_lets_the_job_go(world: World) -> None:
+    first, second, job = quick(world, "n1"), quick(world, "n2"), world.job("n1", "n2")
+    dead(world, second)
+    hooks = [first.prolog(job), second.prolog(job)]
+    answer = hooks[1].answer()
+    assert answer["exit"] == 1 and "the kubelet of n2 is dead" in answer["message"]
+    ((host, message),) = told(world)
+    assert (host, message) == ("n2", answer["message"])
+    world.rest.update(job.id, states=frozenset({"PENDING", "REQUEUED", "COMPLETING"}))
+    assert hooks[0].exit() == 0
+    assert world.rest.faults.calls.count("cancel") == 0
+    assert first.epilog(job).exit() == 0
+    epilog = second.epilog(job)
+    answer = epilog.answer()
+    assert answer["exit"] == 1 and "not proven gone from this node after 0 s" in answer["message"]
+    assert not epilog.scanned and second.run(job).phase is Phase.RELEASE
+
+
+def test_a_repaired_node_takes_the_same_job_again(world: World) -> None:
+    node, job = quick(world), world.job()
+    dead(world, node)
+    assert node.prolog(job).exit() == 1
+    assert node.epilog(job).exit() == 1
+    world.cluster.revive("n1")
+    node.kubelet.fault = ""
+    again = world.job(restart=1)
+    hook = node.prolog(again)
+    assert hook.exit() == 0 and len(hook.scanned) == 1, "nobody comes in before the first run is proven gone"
+    assert node.run(job).phase is Phase.RELEASED
+    assert node.epilog(again).exit() == 0
+    assert world.is_empty
+
+
+def test_missing_gpus_drain_the_node_once_it_has_been_up_for_a_while(world: World) -> None:
+    node, job = quick(world), world.job()
+    world.cluster.add_node("n1", boot_id="boot-n1", gpus=1)
+    answer = node.prolog(job).answer()
+    assert answer["exit"] == 1
+    assert "1 nvidia.com/gpu where Slurm gave 2 on n1; look at the device plugin" in answer["message"]
+    assert world.workloads_ever() == 0
+    assert node.epilog(job).exit() == 0
+
+
+def test_missing_gpus_soon_after_a_boot_are_waited_for(world: World) -> None:
+    node, job = world.node(node_patience=0.05, boot_grace=1e12), world.job()
+    world.cluster.add_node("n1", boot_id="boot-n1", gpus=0)
+    hook = node.prolog(job)
+    node.until(lambda run: run.looks >= 3, job)
+    assert hook.waits and not node.run(job).accusation
+    world.cluster.add_node("n1", boot_id="boot-n1", gpus=2)
+    assert hook.exit() == 0
+    assert node.epilog(job).exit() == 0
+
+
+def test_a_kubelet_that_only_the_health_port_misses_is_no_fault(world: World) -> None:
+    node, job = world.node(node_patience=0.05), world.job()
+    node.kubelet.fault = REFUSED
+    world.kube.on_change = lambda: None  # nothing is scheduled
+    hook = node.prolog(job)
+    node.until(lambda run: run.looks >= 3, job)
+    assert hook.waits and not node.run(job).accusation
+    world.cluster.play()
+    assert hook.exit() == 0
+    assert node.epilog(job).exit() == 0
+
+
+def test_of_a_fleet_that_breaks_at_once_only_so_many_nodes_are_drained(world: World) -> None:
+    for name in ("n7", "n8", "n9"):
+        tell_fault(world, name)
+    node, job = quick(world, prolog_deadline=2.0), world.job()
+    dead(world, node)
+    answer = node.prolog(job).answer()
+    assert answer["exit"] == 0 and "3 other nodes met such a fault a moment ago" in answer["message"]
+
+
+def test_faults_of_long_ago_and_of_this_node_do_not_count(world: World) -> None:
+    for name in ("n5", "n6", "n7"):
+        tell_fault(world, name, "2026-01-01T00:00:00Z")
+    tell_fault(world, "n1")
+    tell_fault(world, "n2")
+    node, job = quick(world), world.job()
+    dead(world, node)
+    assert node.prolog(job).exit() == 1
+    assert node.run(job).faulty_others == 1
+    assert node.epilog(job).exit() == 1
+
+
+def test_a_fault_is_told_once_although_the_answer_was_lost(world: World) -> None:
+    node, job = quick(world), world.job()
+    dead(world, node)
+    world.kube.faults.lose_answer("create_event", Unavailable("connection reset"))
+    assert node.prolog(job).exit() == 1
+    assert len(told(world)) == 1
+    assert node.epilog(job).exit() == 1
+
+
+def test_an_api_server_that_is_down_drains_nobody(world: World) -> None:
+    node, job = quick(world, prolog_deadline=2.0), world.job()
+    dead(world, node)
+    hook = node.prolog(job)
+    node.until(lambda run: run.node_fault is not None, job)
+    world.kube.break_down(Unavailable("connection refused"))
+    assert hook.exit() == 0
+    world.kube.recover()
+
+
+def test_a_daemon_killed_before_its_verdict_comes_to_the_same_one(world: World) -> None:
+    node, job = quick(world), world.job()
+    dead(world, node)
+    hook = node.prolog(job)
+    node.until(lambda run: run.node_fault is not None, job)
+    node.crash()
+    assert hook.exit() == 1
+    assert len(told(world)) == 1
+    assert node.epilog(job).exit() == 1
+
+
+def tell_fault(world: World, node: str, created: str = "") -> None:
+    """A node told of a fault of its own."""
+    metadata = {"name": f"slurm-demo-1-0-node-fault-{node}", "namespace": NAMESPACE}
+    event = {"reason": "SlurmNodeFault", "source": {"host": node}, "involvedObject": {}}
+    world.kube.put("event", event | {"metadata": metadata | ({"creationTimestamp": created} if created else {})})
