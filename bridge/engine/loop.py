@@ -19,22 +19,22 @@ from bridge.engine.door import Admission, Door, credential
 from bridge.engine.executor import Executor
 from bridge.engine.health import KUBERNETES, Contact
 from bridge.engine.inbox import Happened, HookArrived, HookClosed, HookScanned, Message, Stop, TokenBrought
+from bridge.engine.ledger import Ledger
 from bridge.engine.logs import LogHub
 from bridge.engine.machine import next_run
-from bridge.engine.recover import key_text, replayed
+from bridge.engine.recover import remember, replayed
 from bridge.engine.release import epilog_answer
 from bridge.engine.scans import Scans
 from bridge.engine.state import Answer, Mark, Phase, Run
 from bridge.engine.wanted import next_wake, wanted
 from bridge.job.ids import RunKey
 from bridge.slurmrest.api import Credential
-from bridge.store.journal import Journal, Line
+from bridge.store.journal import Journal
 from bridge.wire.messages import ScanReply
 
 log = structlog.get_logger()
 
 _HOOK_PATIENCE = 10.0  # seconds in which a prolog hook whose connection broke may come back
-_KEPT_RELEASED = 200  # released runs kept for `bridgectl show`
 
 
 class Engine:
@@ -55,7 +55,7 @@ class Engine:
         self._marked: set[Mark] = set()
         self._executor: Executor | None = None
         self._touched: set[RunKey] = set()
-        self._lines: list[Line] = []
+        self._ledger = Ledger(journal)
         self.beat = clock.now()
         self.changed = threading.Condition()
         self.runs: Mapping[RunKey, Run] = MappingProxyType({})
@@ -108,7 +108,7 @@ class Engine:
             for key, run in list(self._runs.items()):
                 if run.phase is not Phase.RELEASED:
                     self._apply(key, events.EpilogBegan(clock.now()))
-            self._commit()
+            self._ledger.commit()
         self._journal.set_note("boot", boot)
 
     def run(self) -> None:
@@ -123,7 +123,7 @@ class Engine:
                 self._take(message)
             self._open_door()
             self._wake()
-            self._commit()
+            self._ledger.commit()
             self._act()
 
     def _next_batch(self) -> list[Message]:
@@ -166,11 +166,11 @@ class Engine:
         after = next_run(self._config, before, event)
         if after == before:
             return
-        self._runs[key] = after
+        remember(self._runs, before, after)
         self._touched.add(key)
         if after.phase is Phase.RELEASED and not any(hook.waits_for_release_of(key) for hook in self._desk):
             self._marked.add(after.mark)
-        self._lines.append(Line(key_text(key), events.to_json(event), clock.wall()))
+        self._ledger.enter(before, after, event)
         _tell(before, after, event)
 
     def _arrive(self, hook: Hook) -> None:
@@ -202,9 +202,9 @@ class Engine:
 
     def _forget(self, key: RunKey) -> None:
         """A released run makes room for another one with the same key."""
-        self._commit()
+        self._ledger.commit()
         self._reconcile(self._runs.pop(key), clock.now())
-        self._journal.forget(key_text(key))
+        self._ledger.forget(key)
 
     def _scanned(self, hook: Hook, reply: ScanReply) -> None:
         answered = self._scans.answered(hook, reply, clock.now())
@@ -236,11 +236,6 @@ class Engine:
             self._apply(run.key, events.ServerDown(at, found.sentence, found.fault.name))
 
     # -- acting on what was decided
-
-    def _commit(self) -> None:
-        if self._lines:
-            self._journal.append(self._lines)
-            self._lines = []
 
     def _act(self) -> None:
         at = clock.now()
@@ -321,12 +316,11 @@ class Engine:
         return tuple(mark for mark in gone if mark.job_id not in alive)
 
     def _forget_old(self) -> None:
-        released = [key for key, run in self._runs.items() if run.phase is Phase.RELEASED]
-        for key in released[: max(0, len(released) - _KEPT_RELEASED)]:
-            if any(hook.waits_for_release_of(key) for hook in self._desk):
-                continue  # its answer names the run
-            del self._runs[key]
-            self._journal.forget(key_text(key))
+        released = (key for key, run in self._runs.items() if run.phase is Phase.RELEASED)
+        for key in self._ledger.surplus(released):
+            if not any(hook.waits_for_release_of(key) for hook in self._desk):  # its answer names the run
+                del self._runs[key]
+                self._ledger.forget(key)
 
     def _show(self) -> None:
         with self.changed:
@@ -335,7 +329,7 @@ class Engine:
 
     def _close(self) -> None:
         assert self._executor is not None
-        self._commit()
+        self._ledger.commit()
         self._executor.stop_all()
         self._journal.close()
 

@@ -46,7 +46,7 @@ def next_run(config: Config, run: Run | None, event: events.Event) -> Run:
     Raises ValueError when a run would begin with anything but a prolog or an epilog.
     """
     known = _TABLE[type(event)](run or _first_sight(config, event), event)
-    return _lead_on(config, known, event.at)
+    return _lightened(_lead_on(config, known, event.at))
 
 
 def _first_sight(config: Config, event: events.Event) -> Run:
@@ -67,6 +67,14 @@ def _lead_on(config: Config, run: Run, at: float) -> Run:
     if run.phase is Phase.RELEASE:
         run = release.advance(config, run, at)
     return run
+
+
+def _lightened(run: Run) -> Run:
+    """Spec and manifest are of use until the prolog is answered. They may have 2.5 MB, and runs are many."""
+    if run.phase is Phase.PROLOG:
+        return run
+    spec = run.spec if run.spec is None or not run.spec.data else replace(run.spec, data="")
+    return run if spec is run.spec and not run.manifest else replace(run, spec=spec, manifest="")
 
 
 def _prolog_began(run: Run, event: events.PrologBegan) -> Run:

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from bridge.config import Config
 from bridge.engine import events
 from bridge.engine.machine import next_run
-from bridge.engine.state import Run
+from bridge.engine.state import Phase, Run
 from bridge.errors import ConfigError
 from bridge.job.ids import RunKey
 from bridge.store.journal import Journal
@@ -34,7 +34,8 @@ def replayed(config: Config, journal: Journal) -> dict[RunKey, Run]:
     for line in journal.lines():
         key = key_of(line.run)
         try:
-            runs[key] = next_run(config, runs.get(key), events.from_json(line.body))
+            before = runs.get(key)
+            remember(runs, before, next_run(config, before, events.from_json(line.body)))
         except (ValidationError, ValueError) as error:
             raise ConfigError(
                 f"the journal has a line of run {key} that this version cannot read, so it was written by another one; "
@@ -42,3 +43,10 @@ def replayed(config: Config, journal: Journal) -> dict[RunKey, Run]:
                 f"install the version that ran here last: {error}"
             ) from error
     return runs
+
+
+def remember(runs: dict[RunKey, Run], before: Run | None, after: Run) -> None:
+    """Put a changed run among the others; the released ones stand in the order of their release."""
+    if before is not None and before.phase is not after.phase and after.phase is Phase.RELEASED:
+        del runs[before.key]
+    runs[after.key] = after

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from bridge.engine import events, loop
+from bridge.engine import events, ledger
 from bridge.engine.inbox import Happened
 from bridge.engine.recover import key_of, key_text
 from bridge.engine.state import Phase
@@ -30,7 +30,7 @@ def kinds(node: Node, job: Job) -> Counter[str]:
 
 
 def test_released_runs_are_kept_up_to_a_number_and_the_oldest_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "_KEPT_RELEASED", 2)
+    monkeypatch.setattr(ledger, "KEPT_RUNS", 2)
     node = world.node()
     for number in (7, 8, 9):
         whole_life(world, node, world.job(id=number))
@@ -40,12 +40,102 @@ def test_released_runs_are_kept_up_to_a_number_and_the_oldest_go(world: World, m
 
 
 def test_a_run_that_is_not_released_is_never_pruned(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "_KEPT_RELEASED", 0)
+    monkeypatch.setattr(ledger, "KEPT_RUNS", 0)
     node, second, waiting = world.node(), world.node("n2"), world.job("n1", "n2", id=6, gpus=0)
     hook = node.prolog(waiting)
     whole_life(world, node, world.job(id=7))
     eventually(lambda: [key.job_id for key in node.engine.runs] == [6])
     assert second.prolog(waiting).exit() == hook.exit() == 0
+
+
+def test_what_counts_is_the_order_of_release(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training of a month may be released after hundreds of later jobs, and its end is asked for the next day."""
+    monkeypatch.setattr(ledger, "KEPT_RUNS", 1)
+    node, long = world.node(), world.job(id=6, gpus=0)
+    world.running(node, long)
+    whole_life(world, node, world.job(id=7, gpus=0))
+    answer = node.epilog(long).answer()
+    assert answer["released_runs"] == [[6, 0, long.start]]
+    eventually(lambda: [key.job_id for key in node.engine.runs] == [6])
+    whole_life(world, node, world.job(id=8, gpus=0))
+    eventually(lambda: [key.job_id for key in node.engine.runs] == [8])
+    _, recovered = node.crash()
+    assert [key.job_id for key in recovered] == [8]
+
+
+def test_replay_keeps_the_order_of_release(world: World) -> None:
+    node, long = world.node(), world.job(id=6, gpus=0)
+    world.running(node, long)
+    whole_life(world, node, world.job(id=7, gpus=0))
+    assert node.epilog(long).exit() == 0
+    assert [key.job_id for key in node.crash()[1]] == [7, 6]
+
+
+def test_released_runs_are_kept_up_to_so_many_bytes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Specs of the largest size, one after the other, would else fill disk and memory."""
+    node, free = world.node(), world.job(id=6, gpus=0)
+    world.running(node, free)
+    whole_life(world, node, world.job(id=7, gpus=0))
+    assert [key.job_id for key in node.engine.runs] == [6, 7]
+    monkeypatch.setattr(ledger, "KEPT_BYTES", 100)
+    whole_life(world, node, world.job(id=8, gpus=0))
+    eventually(lambda: [key.job_id for key in node.engine.runs] == [6])
+    assert {run for run, _ in node.journalled()} == {"demo/6/0"}
+    assert node.epilog(free).exit() == 0
+
+
+def test_a_run_without_end_of_news_writes_what_lasts_and_nothing_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pod that flaps, an API server that fails for a weekend: the journal stays as it is, and the run goes on."""
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    node.until(lambda run: run.reported, job)
+    monkeypatch.setattr(ledger, "LINES", 0)
+    monkeypatch.setattr(ledger, "LINES_PER_NODE", 0)
+    before = kinds(node, job)
+    for number in range(50):
+        world.kube.change("pod", NAMESPACE, job.pod(0), reason=f"flap {number}")
+        node.engine.happened(job.key, events.Failed(1.0, "poll", f"no answer from port {number}"))
+    node.until(lambda run: run.pods[0].failure == "flap 49" and run.tried("poll") == 50, job)
+    assert kinds(node, job) == before
+    _, recovered = node.crash()
+    assert recovered[job.key].tried("poll") == 0
+    node.until(lambda run: run.pods[0].failure == "flap 49", job)
+    world.ends(job, 3)
+    assert node.attach(job).exit() == 3
+    assert node.epilog(job).exit() == 0
+    _, recovered = node.crash()
+    run = recovered[job.key]
+    assert run.phase is Phase.RELEASED
+    assert run.outcome is not None and run.outcome.exit_code == 3
+
+
+def test_the_bound_of_a_run_grows_with_its_nodes_and_counts_across_restarts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "LINES", 20)
+    monkeypatch.setattr(ledger, "LINES_PER_NODE", 10)
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    for number in range(100):
+        node.engine.happened(job.key, events.Failed(1.0, "poll", f"fault {number}"))
+        if number == 50:
+            node.crash()
+    node.until(lambda run: run.trouble == "fault 99", job)
+    assert sum(kinds(node, job).values()) == 30
+
+
+def test_spec_and_manifest_are_held_until_the_prolog_is_answered(world: World) -> None:
+    node, second, job = world.node("n1"), world.node("n2"), world.job("n1", "n2")
+    hook = node.prolog(job)
+    assert node.until(lambda run: run.manifest, job).spec
+    assert second.prolog(job).exit() == hook.exit() == 0
+    spec = node.run(job).spec
+    assert (spec and spec.path, spec and spec.data, node.run(job).manifest) == ("/home/ml/job.yaml", "", "")
+    before, after = node.crash()
+    assert before == after
+    assert [each.epilog(job).exit() for each in (node, second)] == [0, 0]
 
 
 def test_what_changes_nothing_is_not_written(world: World) -> None:
