@@ -4,11 +4,13 @@ import base64
 import contextlib
 import json
 import signal
+import threading
 import time
 
 import pytest
 
 from bridge import clock
+from bridge.hook import conversation
 from bridge.wire.messages import HookRequest
 from tests.unit.hook.stage import ML, Stage, needs_root
 
@@ -133,18 +135,41 @@ def test_and_when_none_comes_the_sentence_says_which_side_to_install(
     assert "the hook is the older one; install the package again" in said
 
 
-def test_the_daemon_counts_from_the_hooks_beginning(stage: Stage) -> None:
-    """What was spent before its first word is not taken off the margin a second time."""
-    before = clock.now()
-    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"), margin=4)
-    time.sleep(0.5)
+@pytest.mark.parametrize(
+    ("hello", "answered"), [({"deadline": 0.1, "remaining": 0.1}, True), ({"deadline": 0.1}, False)]
+)
+def test_what_was_spent_before_the_first_word_comes_off_the_margin_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, hello: dict[str, float], answered: bool
+) -> None:
+    """A daemon that tells what remains has counted it already."""
+    monkeypatch.setattr(conversation, "_MARGIN_LEAST", 0.1)
     stage.daemon_starts()
+    question = conversation.request("prolog", True, {})
+    talk = conversation.Conversation(str(stage.socket), question, dict, patience=30.0, margin=5.0, last_word=0.1)
+    talk._started -= 20.0  # spent on the spec, on the token, on a daemon that was not there
+    answers: list[object] = []
+
+    def ask() -> None:
+        with contextlib.suppress(conversation.NoAnswerError):
+            answers.append(talk.answer())
+
+    hook = threading.Thread(target=ask)
+    hook.start()
     chat = stage.accepts()
-    assert before <= chat.hears()["began"] <= clock.now() - 0.3
-    chat.says("hello", v=1, deadline=0.1, remaining=0.1)
-    time.sleep(3.3)
-    chat.says("answer", exit=0)
-    assert hook.ends() == (0, "")
+    chat.hears()
+    chat.says("hello", v=1, **hello)
+    hook.join(0.7)
+    if hook.is_alive():
+        chat.says("answer", exit=0)
+    hook.join(5)
+    assert [bool(answer) for answer in answers] == ([True] if answered else [])
+
+
+def test_the_hook_tells_when_it_began(stage: Stage) -> None:
+    before = clock.now()
+    stage.daemon_starts()
+    stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"))
+    assert before <= stage.accepts().hears()["began"] <= clock.now()
 
 
 def test_a_spec_that_does_not_fit_beside_the_jobs_groups_is_the_jobs_fault(stage: Stage) -> None:
