@@ -63,6 +63,11 @@ class Slurmrest(_Section):
         return self
 
     @property
+    def may_drain(self) -> bool:
+        """Whether the bridge may give nodes a drain reason of its own, and lift it."""
+        return self.tier == "administrator"
+
+    @property
     def has_service(self) -> bool:
         """Whether the site has given the bridge a token of its own."""
         return self.tier != "owner"

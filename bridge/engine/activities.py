@@ -139,6 +139,26 @@ class CancelJob:
 
 
 @dataclass(frozen=True)
+class DrainNode:
+    """Take this node out of service in Slurm with a reason of ours; slurmd would only say `Prolog error`."""
+
+    reason: str
+    attempt: int
+    lane: ClassVar[str] = "slurm"
+    what: ClassVar[str] = "drain"
+
+
+@dataclass(frozen=True)
+class ResumeNode:
+    """Take this node back into service, if it still is out of it for just this reason of ours."""
+
+    reason: str
+    attempt: int
+    lane: ClassVar[str] = "slurm"
+    what: ClassVar[str] = "resume"
+
+
+@dataclass(frozen=True)
 class DeleteWorkload:
     """Delete the workload, Foreground, with its uid; without one, whatever bears the name and is of this run."""
 
@@ -203,6 +223,8 @@ Retried = (
     | ReadRefusals
     | Report
     | CancelJob
+    | DrainNode
+    | ResumeNode
     | DeleteWorkload
     | DeletePod
     | SweepJob

@@ -88,8 +88,8 @@ class Desk:
         return True
 
     def waiting(self, key: RunKey, phase: str) -> bool:
-        """Whether a hook waits for this run's answer."""
-        return any(hook.key == key and hook.phase == phase for hook in self._hooks)
+        """Whether a hook that slurmd waits for waits for this run's answer."""
+        return any(hook.key == key and hook.phase == phase and not hook.request.lingers for hook in self._hooks)
 
     def answer(self, hook: Hook, answer: Answer, released: tuple[Mark, ...] = ()) -> bool:
         """Tell a hook its answer and whose markers go, and see it off; whether it could be told."""
@@ -102,6 +102,7 @@ class Desk:
                 "message": answer.message,
                 "output": answer.output,
                 "requeue": None if answer.requeue is None else asdict(answer.requeue),
+                "linger": answer.linger,
                 "released": sorted({mark.job_id for mark in released}),
                 "released_runs": sorted(_words(mark) for mark in released),
             }

@@ -41,6 +41,8 @@ class Door:
         does; sets ``hook.key``."""
         at = hook.arrived
         of_job = [key for key in runs if key.job_id == hook.job_id]
+        if hook.request.lingers:
+            return self._lingering(hook, [key for key in of_job if runs[key].phase in (Phase.RELEASE, Phase.RELEASED)])
         if of_job:
             hook.key = of_job[-1]
             return Admission(tuple((key, events.EpilogBegan(at)) for key in of_job))
@@ -53,6 +55,12 @@ class Door:
         start = None if marker is None or marker.restart != hook.key.restart else marker.start
         began = events.EpilogBegan(at, allocation, hook.key.cluster, hook.job_id, hook.key.restart, start)
         return Admission(((hook.key, began),))
+
+    @staticmethod
+    def _lingering(hook: Hook, ended: list[RunKey]) -> Admission:
+        """slurmd has been told how this epilog ended, so it ends nothing: the job may have begun anew."""
+        hook.key = ended[-1] if ended else None
+        return Admission(answer=None if ended else Answer(0))
 
     def prolog(self, hook: Hook, runs: Mapping[RunKey, Run], desk: Desk, at: float) -> Admission:
         """Whether this prolog may begin; sets ``hook.key`` when it does."""

@@ -224,6 +224,24 @@ class Cancelled:
 
 
 @dataclass(frozen=True)
+class Drained:
+    """slurmctld has taken this node out of service with our reason; ``given_up`` why it has not."""
+
+    at: float
+    given_up: str = ""
+    kind: Literal["drained"] = "drained"
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """Our drain of this node is lifted, or was no longer ours; ``given_up`` why that could not be done."""
+
+    at: float
+    given_up: str = ""
+    kind: Literal["resumed"] = "resumed"
+
+
+@dataclass(frozen=True)
 class Attached:
     """`bridgectl attach` runs on this node: its daemon follows the whole run."""
 
@@ -315,6 +333,8 @@ Event = Annotated[
     | GateOpened
     | Reported
     | Cancelled
+    | Drained
+    | Resumed
     | Attached
     | EpilogBegan
     | PodsClear

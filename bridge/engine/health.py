@@ -76,7 +76,7 @@ class Health:
 
 def server_of(activity: Activity) -> str:
     """Which server this activity speaks to."""
-    slurm = do.LearnJob | do.PollJob | do.Report | do.CancelJob
+    slurm = do.LearnJob | do.PollJob | do.Report | do.CancelJob | do.DrainNode | do.ResumeNode
     return SLURMRESTD if isinstance(activity, slurm) else KUBERNETES
 
 
@@ -85,5 +85,7 @@ def _fault(event: events.Event | None) -> str:
         case events.Failed(sentence=sentence) | events.NotReporting(sentence=sentence):
             return sentence
         case events.Reported(given_up=given_up) | events.Cancelled(given_up=given_up):
+            return given_up
+        case events.Drained(given_up=given_up) | events.Resumed(given_up=given_up):
             return given_up
     return ""

@@ -296,6 +296,8 @@ class Engine:
     def _epilog_answer(self, hook: Hook) -> Answer | None:
         """The answer to all runs of this job that it ended; one that began since is not among them."""
         of_job = [run for run in self._runs.values() if hook.waits_for_release_of(run.key)]
+        if hook.request.lingers:
+            return None if any(run.phase is Phase.RELEASE for run in of_job) else Answer(0)
         answers = [epilog_answer(run) for run in of_job if run.phase in (Phase.RELEASE, Phase.RELEASED)]
         if any(answer is None for answer in answers):
             return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bridge.config import Config
-from bridge.engine import events, prolog, release, training
+from bridge.engine import drain, events, prolog, release, training
 from bridge.engine.activities import Activity
 from bridge.engine.state import Effort, Judgement, NodeFault, Phase, Run, Suspicion, Workload, forgotten_run, new_run
 from bridge.engine.wanted import wanted
@@ -137,6 +137,10 @@ def _failed(run: Run, event: events.Failed) -> Run:
         run = replace(run, reported=run.sentence)
     if event.what == "cancel" and tries["cancel"] >= _EFFORTS:
         run = replace(run, cancel=Effort.GIVEN_UP)
+    if event.what == "drain" and tries["drain"] >= _EFFORTS:
+        run = replace(run, drain=Effort.GIVEN_UP)
+    if event.what == "resume" and tries["resume"] >= _EFFORTS:
+        run = _given_back(run, event.sentence)
     return run
 
 
@@ -270,7 +274,24 @@ def _scanned(run: Run, event: events.Scanned) -> Run:
     if event.error or event.leftovers:
         tries = {**run.tries, "scan": run.tried("scan") + 1}
         return replace(run, tries=tries, leftovers=event.leftovers, trouble=event.error)
+    if drain.to_be_lifted(run):
+        return replace(run, resume=Effort.WANTED, leftovers=(), trouble="")
     return replace(run, phase=Phase.RELEASED, leftovers=())
+
+
+def _drained(run: Run, event: events.Drained) -> Run:
+    return replace(run, drain=Effort.GIVEN_UP if event.given_up else Effort.DONE)
+
+
+def _resumed(run: Run, event: events.Resumed) -> Run:
+    return _given_back(run, event.given_up)
+
+
+def _given_back(run: Run, fault: str) -> Run:
+    """Proven gone, and our drain is lifted, or cannot be: the proof does not wait for slurmctld any longer."""
+    if run.resume is not Effort.WANTED:
+        return run
+    return replace(run, phase=Phase.RELEASED, resume=Effort.GIVEN_UP if fault else Effort.DONE, trouble=fault)
 
 
 def _hook_left(run: Run, event: events.HookLeft) -> Run:
@@ -303,6 +324,8 @@ _TABLE: dict[type[Any], Callable[[Run, Any], Run]] = {
     events.GateOpened: _gate_opened,
     events.Reported: _reported,
     events.Cancelled: _cancelled,
+    events.Drained: _drained,
+    events.Resumed: _resumed,
     events.Attached: _attached,
     events.EpilogBegan: _epilog_began,
     events.PodsClear: _pods_clear,

@@ -7,7 +7,7 @@ A ladder of guards; each ends in a verdict, an answer, or in going on waiting. O
 from dataclasses import replace
 
 from bridge.config import Config
-from bridge.engine import own_node
+from bridge.engine import drain, own_node
 from bridge.engine.ending import Ending, ending_of, requeue_of, told
 from bridge.engine.placing import rendered
 from bridge.engine.state import Answer, Effort, Judgement, Phase, Run, Suspicion, Workload
@@ -36,9 +36,17 @@ def _advance_member(config: Config, run: Run, at: float) -> Run:
     if run.judgement is None:
         run = own_node.advance(config, run, at)
     if run.judgement is not None:
-        code = 1 if run.judgement.verdict is Verdict.NODE else 0
-        return _answer(run, Answer(code, run.judgement.sentence))
+        return _settle_member(config, run, at)
     return _answer(run, Answer(0)) if _member_is_done(config, run, at) else run
+
+
+def _settle_member(config: Config, run: Run, at: float) -> Run:
+    assert run.judgement is not None and run.judged_at is not None
+    sentence, judged_at = run.judgement.sentence, run.judged_at
+    if run.judgement.verdict is not Verdict.NODE:
+        return _answer(run, Answer(0, sentence))
+    run = drain.with_reason(config, run, sentence, until_released=False)
+    return _answer(run, Answer(1, sentence)) if drain.is_settled(run, judged_at, at) else run
 
 
 def _member_is_done(config: Config, run: Run, at: float) -> bool:
@@ -213,7 +221,9 @@ def _settle(config: Config, run: Run, at: float) -> Run:
     run = replace(run, sentence=told(run, ending))
     if ending is Ending.CANCELLED and run.cancel is Effort.NOT_WANTED:
         run = replace(run, cancel=Effort.WANTED)
-    if not (_is_settled(run) or at >= judged_at + SETTLE_LIMIT):
+    if verdict is Verdict.NODE:
+        run = drain.with_reason(config, run, sentence, until_released=False)
+    if not (_is_settled(run) or at >= judged_at + SETTLE_LIMIT) or not drain.is_settled(run, judged_at, at):
         return run
     if verdict is Verdict.NODE:
         return _answer(run, Answer(1, sentence))

@@ -7,7 +7,8 @@ comes first, the answer is 1 and Slurm keeps the node from the next job.
 from dataclasses import replace
 
 from bridge.config import Config
-from bridge.engine.state import Answer, Phase, Run, Workload
+from bridge.engine import drain
+from bridge.engine.state import Answer, Effort, Phase, Run, Workload
 from bridge.job.faults import Verdict
 
 MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to the batch node
@@ -15,11 +16,16 @@ MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to t
 
 def advance(config: Config, run: Run, at: float) -> Run:
     """The run with the answer to its epilog, once that can be given before the deadline."""
-    if run.epilog_answer is not None or run.epilog_began is None:
+    if run.epilog_answer is not None or run.epilog_began is None or run.resume is Effort.WANTED:
         return run
-    if at < last_moment(config, run):
+    deadline = last_moment(config, run)
+    if at < deadline:
         return run
-    return replace(run, epilog_answer=Answer(1, _why_not(config, run)))
+    why = _why_not(config, run)
+    run = drain.with_reason(config, run, why, until_released=True)
+    if not drain.is_settled(run, deadline, at):
+        return run
+    return replace(run, epilog_answer=Answer(1, why, linger=True))
 
 
 def last_moment(config: Config, run: Run) -> float:

@@ -59,6 +59,8 @@ class SlurmWork:
             do.PollJob: _of(self._poll),
             do.Report: _of(self._report),
             do.CancelJob: _of(self._cancel),
+            do.DrainNode: _of(self._drain),
+            do.ResumeNode: _of(self._resume),
         }
 
     def _learn(self, task: Task, activity: do.LearnJob) -> events.Event:
@@ -110,6 +112,29 @@ class SlurmWork:
             return events.Cancelled(clock.now(), given_up=of_slurm(error).sentence)
         return events.Cancelled(clock.now())
 
+    def _drain(self, task: Task, activity: do.DrainNode) -> events.Event:
+        try:
+            self._rest.drain(self._administrator(), _slurm_node(task), activity.reason)
+        except _FOR_GOOD as error:
+            log.warning("drain_given_up", error=str(error))
+            return events.Drained(clock.now(), given_up=str(error))
+        return events.Drained(clock.now())
+
+    def _resume(self, task: Task, activity: do.ResumeNode) -> events.Event:
+        try:
+            who, name = self._administrator(), _slurm_node(task)
+            if self._rest.node(who, name).reason == activity.reason:
+                self._rest.resume(who, name)
+        except _FOR_GOOD as error:
+            log.warning("resume_given_up", error=str(error))
+            return events.Resumed(clock.now(), given_up=str(error))
+        return events.Resumed(clock.now())
+
+    def _administrator(self) -> Credential:
+        if self._service is None:
+            raise ConfigError("no administrator's token: [slurmrest] has no service_token_file any more")
+        return self._service.credential()
+
     def _record(self, task: Task, who: Credential) -> JobRecord:
         allocation = task.run.allocation
         told = task.run.key.job_id if allocation is None else allocation.told_job_id
@@ -131,6 +156,12 @@ class SlurmWork:
             return self._service.credential()
         # After a restart the token is gone until a hook brings it again: it lives in memory only.
         raise observed(SLURM_NO_TOKEN.finding())
+
+
+def _slurm_node(task: Task) -> str:
+    """Slurm's name of this node."""
+    assert task.run.allocation is not None
+    return task.run.allocation.node
 
 
 def _of(method: Callable[[Task, Any], events.Event | None]) -> Work:

@@ -33,7 +33,7 @@ class Workload(Enum):
 
 
 class Effort(Enum):
-    """One thing to be done for the user in slurmctld, at most once with success."""
+    """One thing to be done in slurmctld, at most once with success."""
 
     NOT_WANTED = "not wanted"
     WANTED = "wanted"
@@ -75,13 +75,14 @@ class Requeue:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a hook is told: exit code, a sentence, the output file it belongs to (or None), and a job to requeue
-    first, as its owner."""
+    """What a hook is told: exit code, a sentence, the output file it belongs to (or None), a job to requeue
+    first, as its owner, and whether a failed epilog leaves somebody behind who goes on scanning."""
 
     exit: int
     message: str | None = None
     output: str | None = None
     requeue: Requeue | None = None
+    linger: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,10 @@ class Run:
     sentence: str = ""
     reported: str = ""
     cancel: Effort = Effort.NOT_WANTED
+    drain: Effort = Effort.NOT_WANTED
+    drain_reason: str = ""
+    drained_until_released: bool = False
+    resume: Effort = Effort.NOT_WANTED
     prolog_answer: Answer | None = None
     attached: bool = False
     failed_at: float | None = None

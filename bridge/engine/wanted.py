@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from bridge.config import Config
 from bridge.engine import activities as do
+from bridge.engine import drain
 from bridge.engine.activities import Activity
 from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment
 from bridge.engine.release import MEMBER_PATIENCE
@@ -27,9 +28,9 @@ def wanted(run: Run, at: float) -> frozenset[Activity]:
     if run.phase is Phase.RELEASED:
         return frozenset()
     if run.phase is Phase.RELEASE:
-        return frozenset(_release(run, at))
-    lasting = [*_watches(run), *_logs(run)]
-    return frozenset([*lasting, *_preparing(run, at), *_own_node(run, at), *_slurm(run), *_unwanted_workload(run)])
+        return frozenset([*_release(run, at), *_draining(run)])
+    lasting = [*_watches(run), *_logs(run), *_unwanted_workload(run), *_draining(run)]
+    return frozenset([*lasting, *_preparing(run, at), *_own_node(run, at), *_slurm(run)])
 
 
 def next_wake(config: Config, run: Run, at: float) -> float | None:
@@ -123,6 +124,11 @@ def _slurm(run: Run) -> Iterator[Activity]:
         yield do.CancelJob(run.tried("cancel"))
 
 
+def _draining(run: Run) -> Iterator[Activity]:
+    if run.drain is Effort.WANTED:
+        yield do.DrainNode(run.drain_reason, run.tried("drain"))
+
+
 def _unwanted_workload(run: Run) -> Iterator[Activity]:
     """A verdict has fallen: what was created goes at once, the epilog only proves it."""
     if run.judgement is None or not run.is_batch:
@@ -135,6 +141,9 @@ def _unwanted_workload(run: Run) -> Iterator[Activity]:
 
 
 def _release(run: Run, at: float) -> Iterator[Activity]:
+    if run.resume is Effort.WANTED:
+        yield do.ResumeNode(run.drain_reason, run.tried("resume"))
+        return
     if run.allocation is None:
         yield from _sweep(run)
         return
@@ -184,6 +193,7 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
             yield run.look_due
         if run.judged_at is not None:
             yield run.judged_at + SETTLE_LIMIT
+            yield run.judged_at + drain.PATIENCE
         if run.workload_seen_at is not None:
             yield run.workload_seen_at + _EVENTS_AFTER
         for suspicion in run.suspicions.values():
@@ -196,3 +206,4 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
         yield run.epilog_began + MEMBER_PATIENCE
         yield run.epilog_began + _PROVE_ANYWAY
         yield last_release_moment(config, run)
+        yield last_release_moment(config, run) + drain.PATIENCE

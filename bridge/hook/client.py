@@ -9,7 +9,7 @@ import os
 import signal
 import time
 
-from bridge.hook import account, conversation, markers, output, paths, scan, scontrol, spec_reader, token
+from bridge.hook import account, conversation, lingering, markers, output, paths, scan, scontrol, spec_reader, token
 from bridge.hook import child as children
 from bridge.hook.job import Job
 from bridge.hook.word import printable
@@ -117,7 +117,10 @@ class Hook:
     def _ask(self, request: "Message", patience: float) -> int:
         margin, last_word = self.patience.margin, self.patience.last_word
         self.talk = conversation.Conversation(self.paths.socket, request, self._scan, patience, margin, last_word)
-        return self._act(self.talk.answer())
+        answer = self.talk.answer()
+        if answer.get("linger") is True and self.phase == "epilog":
+            self._linger(request)
+        return self._act(answer)
 
     def _bridge_request(self) -> "Message":
         request = conversation.request("prolog", True, self.job.env)
@@ -186,10 +189,7 @@ class Hook:
 
     def _act(self, answer: "Message") -> int:
         message, path = answer.get("message"), answer.get("output")
-        for job_id, run in _released(answer):
-            fault = markers.remove(self.paths.markers, job_id, run)
-            if fault:
-                _say(fault)
+        self._unmark(answer)
         order = answer.get("requeue")
         if isinstance(order, dict):
             self._requeue(order)
@@ -199,6 +199,18 @@ class Hook:
             return 0
         _say(str(message or "bridged says that this node is at fault; " + _LOOK))
         return 1
+
+    def _linger(self, request: "Message") -> None:
+        try:
+            lingering.stay(request, self.paths, self.patience, self._scan, self._unmark)
+        except OSError as error:
+            _say("nobody stays to scan this node: %s" % error)
+
+    def _unmark(self, answer: "Message") -> None:
+        for job_id, run in _released(answer):
+            fault = markers.remove(self.paths.markers, job_id, run)
+            if fault:
+                _say(fault)
 
     def _tell(self, path: str, message: str) -> None:
         """Best effort: the job's comment says the same."""

@@ -34,6 +34,7 @@ class Patience:
     another job while a marker is here, and for an epilog (just under the hour of EpilogTimeout).
     ``margin``: beyond the daemon's own deadline; ``last_word``: for an answer on a fresh connection
     after that. Together they stay below the 30 s by which PrologTimeout exceeds the deadline.
+    ``lingering``: of the child that a failed epilog leaves behind, ``again`` between two of its questions.
     """
 
     def __init__(
@@ -48,6 +49,8 @@ class Patience:
         groups: float = 5.0,
         output: float = 5.0,
         scan: float = 30.0,
+        lingering: float = 86400.0,
+        again: float = 10.0,
     ) -> None:
         self.prolog = prolog
         self.foreign = foreign
@@ -59,6 +62,8 @@ class Patience:
         self.groups = groups
         self.output = output
         self.scan = scan
+        self.lingering = lingering
+        self.again = again
 
 
 SYSTEM = Paths()

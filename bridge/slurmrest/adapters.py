@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from bridge.errors import Unsupported
-from bridge.slurmrest.api import JobRecord
+from bridge.slurmrest.api import JobRecord, NodeRecord
 
 Json = dict[str, Any]
 
@@ -69,6 +69,23 @@ class _Job(BaseModel):
     current_working_directory: Text = ""
     requeue: bool = False
     time_limit: Number = None
+
+
+class _Node(BaseModel):
+    name: str
+    state: list[str]
+    reason: Text = ""
+
+
+def node_record(node: Any) -> NodeRecord:
+    """One element of ``nodes``. Raises Unsupported where its shape is not one that is known."""
+    try:
+        shape = _Node.model_validate(node)
+    except ValidationError as error:
+        raise Unsupported(
+            "slurmrestd's answer about a node has an unknown shape; this bridge knows v0.0.40 to v0.0.42"
+        ) from error
+    return NodeRecord(shape.name, frozenset(shape.state), shape.reason)
 
 
 def job_record(job: Any) -> JobRecord:

@@ -46,6 +46,15 @@ class JobRecord:
     time_limit_minutes: int | None
 
 
+@dataclass(frozen=True)
+class NodeRecord:
+    """One node as slurmctld knows it: ``states`` as "IDLE", "DRAIN", "COMPLETING"; ``reason`` '' where none is set."""
+
+    name: str
+    states: frozenset[str]
+    reason: str
+
+
 class SlurmRest(Protocol):
     """Every call raises the errors of `bridge.errors` (Unavailable, Unauthenticated, Forbidden, NotFound,
     Invalid, Unsupported) and nothing else, and ends within its own deadline. HTTP 200 is not success."""
@@ -57,3 +66,12 @@ class SlurmRest(Protocol):
 
     def cancel(self, who: Credential, job: JobRecord) -> None:
         """Ends this job and no other; a job that has ended already is a success."""
+
+    def node(self, who: Credential, name: str) -> NodeRecord:
+        """This one node, by Slurm's NodeName; Unavailable for one that slurmctld does not know: 24.11 says nothing."""
+
+    def drain(self, who: Credential, name: str, reason: str) -> None:
+        """No further job starts on this node; an administrator's right. A reason that was there is replaced."""
+
+    def resume(self, who: Credential, name: str) -> None:
+        """The drained node is in service again; an administrator's right. One that is not drained is a success."""

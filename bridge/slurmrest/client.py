@@ -13,15 +13,16 @@ import re
 import ssl
 import time
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import structlog
 
 from bridge.config import Slurmrest
 from bridge.errors import EMPTY_ANSWER, ConfigError, Invalid, RemoteError, Unauthenticated, Unavailable, Unsupported
-from bridge.slurmrest.adapters import job_record
-from bridge.slurmrest.api import Credential, JobRecord
-from bridge.slurmrest.errors import ALREADY_DONE, Json, UnknownPath, content
+from bridge.slurmrest.adapters import job_record, node_record
+from bridge.slurmrest.api import Credential, JobRecord, NodeRecord
+from bridge.slurmrest.errors import ALREADY_DONE, NODE_STATE, Json, UnknownPath, content
 
 _log = structlog.get_logger(__name__)
 
@@ -72,6 +73,23 @@ class SlurmRestClient:
             self._call(who, "DELETE", path, body)
         except RemoteError as error:
             if error.reason != str(ALREADY_DONE):
+                raise
+
+    def node(self, who: Credential, name: str) -> NodeRecord:
+        nodes = self._call(who, "GET", f"node/{quote(name, safe='')}").get("nodes")
+        found = [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
+        if len(found) != 1 or found[0].get("name") != name:
+            raise Unavailable(f"slurmrestd's answer about node {name} is not about this node")
+        return node_record(found[0])
+
+    def drain(self, who: Credential, name: str, reason: str) -> None:
+        self._call(who, "POST", f"node/{quote(name, safe='')}", {"state": ["DRAIN"], "reason": reason})
+
+    def resume(self, who: Credential, name: str) -> None:
+        try:
+            self._call(who, "POST", f"node/{quote(name, safe='')}", {"state": ["RESUME"]})
+        except RemoteError as error:
+            if error.reason != str(NODE_STATE):
                 raise
 
     def _call(self, who: Credential, method: str, path: str, body: Any = None) -> Json:

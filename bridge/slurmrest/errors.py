@@ -12,10 +12,11 @@ from bridge.errors import Forbidden, Invalid, NotFound, RemoteError, Unauthentic
 Json = dict[str, Any]
 
 ALREADY_DONE = 2021  # ESLURM_ALREADY_DONE: the job to be cancelled has ended
+NODE_STATE = 2028  # ESLURM_INVALID_NODE_STATE: a resume of a node that is not drained
 
 _AUTHENTICATION = frozenset({1007})  # SLURM_PROTOCOL_AUTHENTICATION_ERROR: expired, revoked, of another cluster
 _DENIED = frozenset({1, 2002, 2010})  # EPERM (a DELETE on 24.11), ESLURM_ACCESS_DENIED, ESLURM_USER_ID_MISSING
-_UNKNOWN_JOB = frozenset({2017})  # ESLURM_INVALID_JOB_ID
+_UNKNOWN = frozenset({2017, 2018})  # ESLURM_INVALID_JOB_ID, ESLURM_INVALID_NODE_NAME (of an update)
 _AGAIN = frozenset({2020})  # ESLURM_TRANSITION_STATE_NO_UPDATE
 _REFUSALS = (range(2000, 3000), range(9000, 9100))  # slurmctld's, and slurmrestd's parser's
 
@@ -83,7 +84,7 @@ def _fault(number: int, text: str, status: int) -> RemoteError:
         kind = Unauthenticated
     elif number in _DENIED:
         kind = Forbidden
-    elif number in _UNKNOWN_JOB:
+    elif number in _UNKNOWN:
         kind = NotFound
     elif number not in _AGAIN and any(number in refusals for refusals in _REFUSALS):
         kind = Invalid

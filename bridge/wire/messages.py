@@ -54,6 +54,7 @@ class HookRequest(_Message):
     sentence, while a question that does not fit this class is the node's.
     ``began`` is when the hook's process began, seconds of the boot clock: Slurm counts from there, whichever daemon
     the hook speaks to. ``marker`` is what an epilog found. Both are None from hooks that do not tell yet.
+    ``lingers`` is true when slurmd was told that the epilog failed, and waits no more.
     """
 
     phase: Literal["prolog", "epilog"]
@@ -65,6 +66,7 @@ class HookRequest(_Message):
     token_error: Text | None = None
     began: float | None = Field(default=None, ge=0)
     marker: ShownMarker | None = None
+    lingers: bool = False
 
 
 class ScanReply(_Message):

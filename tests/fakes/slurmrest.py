@@ -4,7 +4,7 @@ from dataclasses import replace
 from threading import Lock
 
 from bridge.errors import Forbidden, NotFound, Unauthenticated
-from bridge.slurmrest.api import Credential, JobRecord
+from bridge.slurmrest.api import Credential, JobRecord, NodeRecord
 from tests.fakes.faults import Faults
 
 
@@ -36,7 +36,8 @@ def a_job(job_id: int = 13, **changes: object) -> JobRecord:
 
 class FakeSlurmRest:
     """``jobs`` is what slurmctld knows; ``revoked`` has the tokens that it does not take (any more), and
-    ``operators`` the users who may act on everybody's jobs; ``asked_as`` who has asked so far."""
+    ``operators`` the users who may act on everybody's jobs and on nodes; ``asked_as`` who has asked so far;
+    ``nodes`` the drained ones and why."""
 
     def __init__(self, *jobs: JobRecord) -> None:
         self.faults = Faults()
@@ -44,6 +45,7 @@ class FakeSlurmRest:
         self.revoked: set[str] = set()
         self.operators: set[str] = set()
         self.asked_as: list[Credential] = []
+        self.nodes: dict[str, str] = {}
         self._lock = Lock()
 
     def update(self, job_id: int, **changes: object) -> None:
@@ -65,6 +67,30 @@ class FakeSlurmRest:
         with self.faults.call("cancel"):
             if "RUNNING" in self._own(who, job).states or "PENDING" in self._known(job.job_id).states:
                 self.update(job.job_id, states=frozenset({"CANCELLED"}))
+
+    def node(self, who: Credential, name: str) -> NodeRecord:
+        with self.faults.call("node"):
+            self._admit(who)
+            with self._lock:
+                drained = name in self.nodes
+                return NodeRecord(name, frozenset({"IDLE", "DRAIN"} if drained else {"IDLE"}), self.nodes.get(name, ""))
+
+    def drain(self, who: Credential, name: str, reason: str) -> None:
+        with self.faults.call("drain"):
+            self._administer(who)
+            with self._lock:
+                self.nodes[name] = reason
+
+    def resume(self, who: Credential, name: str) -> None:
+        with self.faults.call("resume"):
+            self._administer(who)
+            with self._lock:
+                self.nodes.pop(name, None)
+
+    def _administer(self, who: Credential) -> None:
+        self._admit(who)
+        if who.user not in self.operators:
+            raise Forbidden("Slurm: Invalid user id (error 2010)", status=500, reason="2010")
 
     def _admit(self, who: Credential) -> None:
         self.asked_as.append(who)

@@ -18,7 +18,7 @@ from tests.fakes.slurmrest import a_job
 
 from .story import SPEC
 
-PATIENCE = 5.0  # seconds for anything that a test waits for
+PATIENCE = 15.0  # seconds for anything that a test waits for
 
 Message = dict[str, Any]
 Scan = Callable[[Message], Message]

@@ -9,6 +9,7 @@ from .node import Node, eventually
 from .world import World
 
 LET_THROUGH = {"kind": "answer", "exit": 0, "message": None, "output": None, "requeue": None} | {
+    "linger": False,
     "released": [],
     "released_runs": [],
 }

@@ -7,6 +7,7 @@ from .node import eventually
 from .world import World
 
 LET_THROUGH = {"kind": "answer", "exit": 0, "message": None, "output": None, "requeue": None} | {
+    "linger": False,
     "released": [],
     "released_runs": [],
 }

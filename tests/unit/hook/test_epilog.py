@@ -1,11 +1,12 @@
 """The epilog's conversation: the marker goes when, and only when, the daemon says so."""
 
 import subprocess
+import time
 
 import pytest
 
 from bridge.wire.messages import HookRequest, ScanReply
-from tests.unit.hook.stage import ML, Stage, needs_root
+from tests.unit.hook.stage import ML, Hook, Stage, needs_root
 
 pytestmark = needs_root
 
@@ -148,3 +149,45 @@ def test_a_broken_proc_is_an_error_and_not_clean(stage: Stage) -> None:
         assert answer["error"]
     chat.says("answer", exit=1)
     assert hook.ends()[0] == 1
+
+
+def failed(stage: Stage, **patience: float) -> Hook:
+    """The epilog was told that its run is not proven gone."""
+    mark(stage)
+    stage.daemon_starts()
+    hook = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"), **patience)
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("answer", exit=1, message="not proven gone", output=None, released=[], linger=True)
+    return hook
+
+
+def is_unmarked(stage: Stage) -> bool:
+    """The child has no parent that could wait for it: the removal of the marker is all that it shows."""
+    end = time.monotonic() + 5
+    while stage.marked() and time.monotonic() < end:
+        time.sleep(0.01)
+    return not stage.marked()
+
+
+def test_a_failed_epilog_leaves_somebody_behind_who_scans_on(stage: Stage) -> None:
+    assert failed(stage).ends() == (1, "slurm-k8s-bridge: not proven gone\n")
+    stays = stage.accepts()
+    asked = stays.hears()
+    assert (asked["phase"], asked["lingers"], asked["token"]) == ("epilog", True, None)
+    assert asked["env"]["SLURM_JOB_ID"] == "7"
+    stays.says("hello", v=1, deadline=60)
+    stays.says("scan", id=1, pods=[], devices=[], uid=None)
+    assert stays.hears()["leftovers"] == []
+    assert stage.marked() == ["7"]
+    stays.says("answer", exit=0, message=None, output=None, released=[7])
+    assert is_unmarked(stage)
+
+
+def test_the_one_left_behind_asks_again_until_it_is_proven(stage: Stage) -> None:
+    assert failed(stage, again=0.01).ends()[0] == 1
+    for code in (1, 0):
+        stays = stage.accepts()
+        assert stays.hears()["lingers"] is True
+        stays.says("answer", exit=code, message=None, output=None, released=[7] if code == 0 else [])
+    assert is_unmarked(stage)

@@ -1,0 +1,147 @@
+"""The drain of a node in Slurm: our reason before slurmd's, lifted when the proof succeeds, and never another's."""
+
+from pathlib import Path
+
+import pytest
+
+from bridge import clock
+from bridge.config import Config
+from bridge.engine import activities as do
+from bridge.engine import drain, events
+from bridge.engine.state import Answer, Effort, Phase
+from bridge.errors import Unavailable
+
+from .clients import Job
+from .node import Node
+from .story import CONFIG, Story, allocation, member
+from .world import World, config
+
+REST = {"tier": "administrator", "service_user": "slurm", "service_token_file": "/nowhere/token"}
+BROKEN = "Kubernetes has no Node compute1 for this machine"
+ALIVE = (4711, "cgroup of the run's pod")
+
+
+def administrator(given: Config = CONFIG, token: Path = Path("/nowhere/token")) -> Config:
+    """A site that lets the bridge drain and resume."""
+    assert given.slurmrest is not None
+    rest = given.slurmrest.model_copy(update=REST | {"service_token_file": token})
+    return given.model_copy(update={"slurmrest": rest})
+
+
+def refuted(story: Story) -> Story:
+    """The node is at fault, by its own evidence."""
+    return story.began().tell(events.NodeRefuted(story.at, BROKEN))
+
+
+@pytest.mark.parametrize("nodes", [("compute1",), ("compute2", "compute1")])
+def test_a_node_at_fault_is_drained_with_our_reason_before_slurmds(nodes: tuple[str, ...]) -> None:
+    story = refuted(Story(allocation(nodes), administrator()))
+    assert story.wants(do.DrainNode) == [do.DrainNode(f"slurm-k8s-bridge slurm-demo-7-0: {BROKEN}", 0)]
+    story.tell(events.Reported(story.at, story.run.sentence))
+    assert story.answer() is None
+    story.tell(events.Drained(story.at))
+    assert story.answer() == Answer(1, BROKEN)
+    assert not story.wants(do.DrainNode)
+
+
+def test_slurmctld_that_does_not_answer_does_not_hold_the_failing_hook() -> None:
+    story = refuted(Story(allocation(("compute2", "compute1")), administrator()))
+    story.after(drain.PATIENCE)
+    assert story.run.prolog_answer == Answer(1, BROKEN)
+    for attempt in range(5):
+        assert story.wants(do.DrainNode) == [do.DrainNode(story.run.drain_reason, attempt)]
+        story.tell(events.Failed(story.at, "drain", "no answer from slurmrestd"))
+    assert not story.wants(do.DrainNode)
+
+
+def test_other_tiers_leave_the_drain_to_slurmd() -> None:
+    story = refuted(member())
+    assert not story.wants(do.DrainNode) and story.run.prolog_answer == Answer(1, BROKEN)
+
+
+def test_a_reason_is_short_enough_for_sinfo() -> None:
+    run = drain.with_reason(administrator(), member().began().run, "x" * 5000, until_released=False)
+    assert len(run.drain_reason) == 400
+
+
+def unproven(node: Node, job: Job) -> None:
+    """The epilog came to its deadline over a process that lives on."""
+    assert node.prolog(job).exit() == 0
+    epilog = node.epilog(job)
+    epilog.finds = [ALIVE]
+    answer = epilog.answer()
+    assert (answer["exit"], answer["linger"]) == (1, True)
+
+
+@pytest.fixture
+def node(world: World, tmp_path: Path) -> Node:
+    """A node of such a site, whose epilogs are given up soon."""
+    token = tmp_path / "token"
+    token.touch(0o600)
+    token.write_text("SLURM_JWT=administrators")
+    world.rest.operators.add("slurm")
+    return world.node(given=administrator(config(epilog_deadline=0.05), token))
+
+
+def test_a_drain_for_want_of_proof_is_lifted_by_the_proof(world: World, node: Node) -> None:
+    job = world.job()
+    unproven(node, job)
+    assert "still alive: process 4711" in world.rest.nodes["n1"]
+    lingering = node.epilog(job, lingers=True)
+    assert lingering.exit() == 0 and lingering.answer()["released"] == [7]
+    assert world.rest.nodes == {}
+    assert node.run(job).resume is Effort.DONE
+
+
+def test_a_drain_that_somebody_else_set_is_never_lifted(world: World, node: Node) -> None:
+    job = world.job()
+    unproven(node, job)
+    world.rest.nodes["n1"] = "bad DIMM, ticket 4711"
+    assert node.epilog(job, lingers=True).exit() == 0
+    assert world.rest.nodes == {"n1": "bad DIMM, ticket 4711"}
+
+
+def test_a_node_that_cannot_be_resumed_is_proven_free_all_the_same(world: World, node: Node) -> None:
+    job = world.job()
+    unproven(node, job)
+    world.rest.faults.fail("resume", *[Unavailable("no answer from slurmrestd")] * 5)
+    assert node.epilog(job, lingers=True).exit() == 0
+    assert node.run(job).phase is Phase.RELEASED and node.run(job).resume is Effort.GIVEN_UP
+    assert list(world.rest.nodes) == ["n1"]
+
+
+def test_a_node_at_fault_stays_drained_when_the_run_is_proven_gone(world: World, node: Node) -> None:
+    job = world.job()
+    held = world.kube.faults.hold("node")
+    waiting = node.prolog(job)
+    node.until(lambda run: run.record is not None, job)
+    node.engine.happened(job.key, events.NodeRefuted(clock.now(), BROKEN))
+    assert waiting.exit() == 1
+    held.set()
+    assert node.epilog(job).exit() == 0
+    assert BROKEN in world.rest.nodes["n1"]
+
+
+def test_a_lingering_hook_does_not_end_the_jobs_next_run(world: World, node: Node) -> None:
+    job = world.job()
+    unproven(node, job)
+    assert node.epilog(job, lingers=True).exit() == 0
+    again = world.job(restart=1)
+    world.running(node, again)
+    assert node.epilog(job, lingers=True).exit() == 0
+    assert node.run(again).phase is Phase.RUNNING
+
+
+def test_a_lingering_hook_lets_nobody_in(world: World, node: Node) -> None:
+    """slurmd waits for it no more, so Slurm may give the GPUs to the next job: the door keeps it out."""
+    job, other = world.job(), world.job(id=8)
+    unproven(node, job)
+    lingering = node.epilog(job, lingers=True)
+    lingering.finds = [ALIVE]
+    assert lingering.asked_to_scan.wait(5)
+    waiting = node.prolog(other)
+    lingering.scanned.clear()
+    lingering.asked_to_scan.clear()
+    assert lingering.asked_to_scan.wait(5) and waiting.waits
+    lingering.finds = []
+    assert waiting.exit() == 0
