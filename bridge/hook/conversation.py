@@ -76,7 +76,9 @@ class Conversation:
             sock.connect(self._path)
             channel = frames.Channel(sock)
             channel.send(self._request)
-            return self._listen(channel)
+            answer = self._listen(channel)
+            if answer is not None:
+                return answer
         except socket.timeout:  # an OSError from 3.10 on
             self._timed_out()
         except (OSError, frames.FrameError) as error:

@@ -89,6 +89,21 @@ def test_a_restart_of_the_daemon_is_outlived_with_the_same_question(stage: Stage
     assert hook.ends() == (0, "")
 
 
+def test_its_patience_begins_when_the_daemon_goes_however_long_that_was_there(stage: Stage) -> None:
+    stage.spec()
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(), prolog=1)
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("hello", v=1, deadline=60)
+    time.sleep(1.2)
+    chat.hangs_up()
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("answer", exit=0)
+    assert hook.ends() == (0, "")
+
+
 def test_without_a_daemon_the_node_is_at_fault(stage: Stage) -> None:
     hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"), prolog=0.2)
     code, said = hook.ends()
