@@ -69,6 +69,10 @@ def _status(options: argparse.Namespace) -> int:
     print(f"namespace: {status['namespace']}; hooks waiting: {status['waiting_hooks']}")
     for server, contact in status["connections"].items():
         print(f"{server}: {contact['fault'] or 'answers'} ({contact['seconds_ago']:.0f} s ago{_down(contact)})")
+    if status["unknown"]["count"]:
+        print(
+            f"met {status['unknown']['count']} times what the fault table has no row for: {status['unknown']['last']}"
+        )
     return _table(status["runs"])
 
 

@@ -110,6 +110,16 @@ class ReadRefusals:
 
 
 @dataclass(frozen=True)
+class FollowEvents:
+    """Look now and then at the events of a pod that is bound and does not start: only they tell of volumes, networks
+    and long pulls."""
+
+    rank: int
+    uid: str
+    lane: ClassVar[str] = "pod-events"
+
+
+@dataclass(frozen=True)
 class FollowLog:
     """Keep the output of one rank from the container's start on."""
 
@@ -230,5 +240,5 @@ Retried = (
     | SweepJob
     | ProveGone
 )
-Endless = PollJob | WatchWorkload | WatchPods | FollowLog
+Endless = PollJob | WatchWorkload | WatchPods | FollowEvents | FollowLog
 Activity = Retried | Endless | ScanNode

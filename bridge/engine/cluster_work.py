@@ -16,10 +16,14 @@ from bridge.engine.logs import LogHub
 from bridge.engine.state import Phase, Run, Workload
 from bridge.errors import Conflict, Invalid, NotFound, RemoteError
 from bridge.job.faults import Finding, Verdict, admission, observed, runs
+from bridge.job.faults.pod_events import PodEvent, telling
+from bridge.job.faults.row import plain
 from bridge.job.pods import PodFacts, condition, pod_facts, workload_facts
 from bridge.kube.api import Change, Kubernetes, Object, Selector
 
 log = structlog.get_logger()
+
+_EVENTS_PAUSE, _EVENTS_LONGEST = 5.0, 60.0  # seconds between two looks at the events of a pod: the first, and at most
 
 
 class ClusterWork:
@@ -52,6 +56,7 @@ class ClusterWork:
             do.WatchPods: _of(self._watch_pods),
             do.OpenGate: _of(self._open_gate),
             do.ReadRefusals: _of(self._read_refusals),
+            do.FollowEvents: _of(self._follow_events),
             do.FollowLog: _of(self._follow_log),
             do.DeleteWorkload: _of(self._delete_workload),
             do.DeletePod: _of(self._delete_pod),
@@ -152,6 +157,14 @@ class ClusterWork:
         view = _PodView(task)
         for change in self._kube.watch_pods(self._namespace, selector, task.stop):
             view.tell(change.change, change.object)
+
+    def _follow_events(self, task: Task, activity: do.FollowEvents) -> None:
+        pause, said = 0.0, PodEvent("", "", "")
+        while not task.stop.wait(pause):
+            told = telling(map(_pod_event, self._kube.events_of(self._namespace, activity.uid))) or PodEvent("", "", "")
+            if told != said:
+                task.post(events.PodTold(clock.now(), activity.rank, activity.uid, told.reason, told.message))
+            said, pause = told, min(max(2 * pause, _EVENTS_PAUSE), _EVENTS_LONGEST)
 
     def _follow_log(self, task: Task, activity: do.FollowLog) -> None:
         self._hub.follow(task.run.key, activity.rank, self._namespace, activity.pod, task.stop)
@@ -275,6 +288,12 @@ def _refused(found: Finding) -> events.Event:
     if found.fault.verdict is not Verdict.JOB:
         raise observed(found)
     return events.Refused(clock.now(), found.sentence, found.fault.name, found.fault.verdict)
+
+
+def _pod_event(event: Object) -> PodEvent:
+    return PodEvent(
+        str(event.get("type") or ""), str(event.get("reason") or ""), plain(str(event.get("message") or ""))
+    )
 
 
 def _of(method: Callable[[Task, Any], events.Event | None]) -> Work:

@@ -186,6 +186,18 @@ class PodSeen:
 
 
 @dataclass(frozen=True)
+class PodTold:
+    """What a pod's events say of why it has not started; ``reason`` is '' when they say nothing (any more)."""
+
+    at: float
+    rank: int
+    uid: str
+    reason: str
+    message: str = ""
+    kind: Literal["pod_told"] = "pod_told"
+
+
+@dataclass(frozen=True)
 class PodGone:
     """A pod that was seen is no longer there."""
 
@@ -329,6 +341,7 @@ Event = Annotated[
     | WorkloadGone
     | WorkloadDeleted
     | PodSeen
+    | PodTold
     | PodGone
     | GateOpened
     | Reported

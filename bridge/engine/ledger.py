@@ -66,4 +66,4 @@ def _lasts(before: Run, after: Run) -> bool:
 
 def _lasting(run: Run) -> Run:
     """Without what a watch, a scan or the next failure tells again."""
-    return replace(run, pods={}, lost=frozenset(), suspicions={}, tries={}, trouble="", leftovers=())
+    return replace(run, pods={}, lost=frozenset(), suspicions={}, tries={}, trouble="", trouble_fault="", leftovers=())

@@ -17,11 +17,11 @@ from bridge.engine.breaker import outage
 from bridge.engine.desk import Desk, Hook
 from bridge.engine.door import Admission, Door, credential
 from bridge.engine.executor import Executor
-from bridge.engine.health import KUBERNETES, Contact
+from bridge.engine.health import KUBERNETES, Contact, Unknown
 from bridge.engine.inbox import Happened, HookArrived, HookClosed, HookScanned, Message, Stop, TokenBrought
 from bridge.engine.ledger import Ledger
 from bridge.engine.logs import LogHub
-from bridge.engine.machine import next_run
+from bridge.engine.machine import met_unknown, next_run
 from bridge.engine.recover import remember, replayed
 from bridge.engine.release import epilog_answer
 from bridge.engine.scans import Scans
@@ -81,6 +81,10 @@ class Engine:
     def contacts(self) -> Mapping[str, Contact]:
         """How the servers that this node speaks to answered last."""
         return {} if self._executor is None else self._executor.health.contacts()
+
+    def unknown(self) -> Unknown:
+        """What this daemon has met that no row of the fault table describes."""
+        return Unknown() if self._executor is None else self._executor.health.unknown()
 
     @property
     def waiting_hooks(self) -> int:
@@ -172,6 +176,9 @@ class Engine:
             self._marked.add(after.mark)
         self._ledger.enter(before, after, event)
         _tell(before, after, event)
+        unknown = met_unknown(before, after)
+        if unknown and self._executor is not None:
+            self._executor.health.note_unknown(unknown)
 
     def _arrive(self, hook: Hook) -> None:
         remaining = max(0.0, self._door.deadline(hook) - clock.now())

@@ -15,7 +15,8 @@ from bridge.engine.activities import Activity
 from bridge.engine.state import Effort, Judgement, NodeFault, Phase, Run, Suspicion, Workload, forgotten_run, new_run
 from bridge.engine.wanted import wanted
 from bridge.job import faults
-from bridge.job.faults import Verdict, runs, servers
+from bridge.job.faults import Finding, Verdict, images, runs, servers
+from bridge.job.faults.pod_events import of_event
 from bridge.job.ids import RunKey
 from bridge.job.pods import PodFacts
 from bridge.slurm import states
@@ -211,12 +212,41 @@ def _replaces_a_started_pod(run: Run, facts: PodFacts) -> bool:
 
 
 def _suspicions(run: Run, event: events.PodSeen) -> Mapping[int, Suspicion]:
-    rank, found = event.facts.rank, faults.finding(event.facts)
-    known = run.suspicions.get(rank)
+    pod, found = event.facts, faults.finding(event.facts)
+    known = run.suspicions.get(pod.rank)
     if found is None:
-        return {key: value for key, value in run.suspicions.items() if key != rank}
-    since = known.since if known is not None and known.fault == found.fault else event.at
-    return {**run.suspicions, rank: Suspicion(found.fault, since, found.sentence)}
+        stays = known is not None and known.told == pod.uid and not pod.started
+        return run.suspicions if stays else _without(run.suspicions, pod.rank)
+    if known is not None and not known.told and images.says_less(found.fault, known.fault):
+        return run.suspicions
+    return _suspected(run, found, event.at)
+
+
+def _suspected(run: Run, found: Finding, at: float, told: str = "") -> Mapping[int, Suspicion]:
+    known = run.suspicions.get(found.rank)
+    since = known.since if known is not None and known.fault == found.fault else at
+    return {**run.suspicions, found.rank: Suspicion(found.fault, since, found.sentence, told)}
+
+
+def _without(suspicions: Mapping[int, Suspicion], rank: int) -> Mapping[int, Suspicion]:
+    return {key: value for key, value in suspicions.items() if key != rank}
+
+
+def _pod_told(run: Run, event: events.PodTold) -> Run:
+    pod, known = run.pods.get(event.rank), run.suspicions.get(event.rank)
+    if pod is None or pod.uid != event.uid or pod.started or (known is not None and not known.told):
+        return run
+    if not event.reason:
+        return replace(run, suspicions=_without(run.suspicions, event.rank))
+    found = of_event(pod, event.reason, event.message)
+    return replace(run, suspicions=_suspected(run, found, event.at, event.uid))
+
+
+def met_unknown(before: Run | None, after: Run) -> str:
+    """The words of what a pod has just shown that no row of the fault table describes, '' where it has not."""
+    known = {} if before is None else before.suspicions
+    new = (seen for rank, seen in after.suspicions.items() if seen != known.get(rank))
+    return next((seen.sentence for seen in new if seen.fault is faults.UNKNOWN), "")
 
 
 def _pod_gone(run: Run, event: events.PodGone) -> Run:
@@ -320,6 +350,7 @@ _TABLE: dict[type[Any], Callable[[Run, Any], Run]] = {
     events.WorkloadGone: _workload_gone,
     events.WorkloadDeleted: _workload_deleted,
     events.PodSeen: _pod_seen,
+    events.PodTold: _pod_told,
     events.PodGone: _pod_gone,
     events.GateOpened: _gate_opened,
     events.Reported: _reported,

@@ -87,20 +87,24 @@ class Answer:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the training ended. ``exit_code`` is what `attach` exits with; ``rank`` the first failing one."""
+    """How the training ended. ``exit_code`` is what `attach` exits with; ``rank`` the first failing one; ``fault``
+    names the row of the fault table that was met."""
 
     exit_code: int
     reason: str
     rank: int | None = None
+    fault: str = ""
 
 
 @dataclass(frozen=True)
 class Suspicion:
-    """A row of the fault table met by one rank, since when, and its sentence."""
+    """A row of the fault table met by one rank, since when, and its sentence. ``told`` by the events of the pod with
+    this uid, '' where its status says it."""
 
     fault: Fault
     since: float
     sentence: str
+    told: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from bridge import wellknown
 from bridge.engine.state import Outcome, Run, Workload
-from bridge.job.pods import Ended, PodFacts
+from bridge.job.faults import Finding, Verdict, runs
+from bridge.job.faults.pods import OUT_OF_MEMORY, POD_DELETED, failure, how_it_ended, of_rank
+from bridge.job.pods import PodFacts
 
 FAILURE_GRACE = 1.2  # seconds in which kubelets tell of failures that happened together (they look every second)
 _PLAIN_FAILURE = 1  # what a Python program exits with when its peer has died
@@ -46,11 +48,10 @@ def _failure(run: Run) -> Outcome:
         pod for pod in run.pods.values() if pod.ended is not None and pod.ended.exit_code != 0
     ]
     first = min(failed, key=_failure_order)
-    assert first.ended is not None
-    if first.ended.reason == "OOMKilled":
-        reason = f"failed: rank {first.rank} on {first.node} ran out of memory and was killed; ask for more with --mem"
-        return Outcome(wellknown.EXIT_INFRASTRUCTURE, reason, first.rank)
-    return Outcome(first.ended.exit_code, f"failed: rank {first.rank} on {first.node} {_how(first.ended)}", first.rank)
+    found = how_it_ended(first)
+    assert first.ended is not None and found is not None
+    own = found.fault.verdict is Verdict.JOB and found.fault is not OUT_OF_MEMORY
+    return _ended(found, first.ended.exit_code if own else wellknown.EXIT_INFRASTRUCTURE)
 
 
 def _failure_order(pod: PodFacts) -> tuple[str, bool, int]:
@@ -58,29 +59,20 @@ def _failure_order(pod: PodFacts) -> tuple[str, bool, int]:
     return (pod.ended.finished_at, pod.ended.exit_code == _PLAIN_FAILURE, pod.rank)
 
 
-def _how(ended: Ended) -> str:
-    words = " ".join(ended.message.split())
-    detail = f"{ended.reason}: {words}" if words else ended.reason
-    how = f"exited {ended.exit_code}"
-    if ended.exit_code > 128:
-        how = f"was ended by signal {ended.exit_code - 128}"
-    return f"{how} ({detail})" if detail else how
-
-
 def _infrastructure(run: Run) -> Outcome | None:
     """Something other than the training ended the run: its pods or its workload were taken away."""
     for rank, pod in sorted(run.pods.items()):
         if pod.over:
             continue
-        if pod.phase == "Failed":
-            why = f"{pod.failure}: {pod.failure_message}" if pod.failure else "the kubelet gave no reason"
-            return _lost(f"failed: the pod of rank {rank} on {pod.node} was taken away ({why}); submit again", rank)
+        if (found := failure(pod)) is not None:
+            return _ended(found)
         if rank in run.lost:
-            return _lost(f"failed: the pod of rank {rank} on {pod.node} was deleted while it ran; submit again", rank)
+            return _ended(of_rank(POD_DELETED, pod))
     if run.workload in (Workload.GONE, Workload.DELETING):
-        return _lost("failed: the workload was deleted while it ran, not by the bridge; submit again", None)
+        return _ended(runs.WORKLOAD_DELETED.finding("while it ran"))
     return None
 
 
-def _lost(reason: str, rank: int | None) -> Outcome:
-    return Outcome(wellknown.EXIT_INFRASTRUCTURE, reason, rank)
+def _ended(found: Finding, exit_code: int = wellknown.EXIT_INFRASTRUCTURE) -> Outcome:
+    rank = None if found.rank < 0 else found.rank
+    return Outcome(exit_code, f"failed: {found.sentence}", rank, found.fault.name)

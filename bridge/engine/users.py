@@ -1,6 +1,7 @@
 """The user socket: what `bridgectl` asks. Everybody may connect; each verb looks at who is there."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import ValidationError
@@ -81,6 +82,7 @@ class UserDoor:
             "cluster": self._config.cluster.name,
             "tier": self._tier(),
             "connections": {name: _contact(contact) for name, contact in self._engine.contacts().items()},
+            "unknown": asdict(self._engine.unknown()),
             "slurmrest": None if self._config.slurmrest is None else self._config.slurmrest.url,
             "namespace": self._config.kubernetes.namespace,
             "runs": [_row(run) for run in live],

@@ -17,9 +17,11 @@ from bridge.engine.release import last_moment as last_release_moment
 from bridge.engine.state import Effort, Phase, Run, Workload
 from bridge.engine.training import FAILURE_GRACE
 from bridge.job.gate import opening
+from bridge.job.pods import PodFacts
 
 FOLLOWED_RANKS = 16  # up to so many nodes every rank's output is followed, above it rank 0 and the failing one
 _EVENTS_AFTER = 2.0  # seconds without a pod after which the workload's events are read
+_POD_EVENTS_AFTER = 8.0  # seconds after which those of a pod are read that is bound and says nothing of a fault
 _PROVE_ANYWAY = 10.0  # seconds after which the pods are listed even though the watch still shows one
 
 
@@ -95,6 +97,17 @@ def _creating(run: Run, at: float) -> Iterator[Activity]:
         yield do.CreateWorkload(run.manifest, run.tried("create"))
     if _has_no_pods(run, at):
         yield do.ReadRefusals(run.workload_uid, run.tried("events"))
+    silent = _silent_pod(run, at)
+    if silent is not None:
+        yield do.FollowEvents(silent.rank, silent.uid)
+
+
+def _silent_pod(run: Run, at: float) -> PodFacts | None:
+    """The first pod that is bound, has not started, and whose status does not say why: one of them is enough."""
+    if run.workload_seen_at is None or at < run.workload_seen_at + _POD_EVENTS_AFTER:
+        return None
+    bound = (pod for rank, pod in sorted(run.pods.items()) if pod.node and not pod.started and rank not in run.lost)
+    return next((pod for pod in bound if not pod.waiting and pod.phase == "Pending"), None)
 
 
 def _has_no_pods(run: Run, at: float) -> bool:
@@ -196,6 +209,7 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
             yield run.judged_at + drain.PATIENCE
         if run.workload_seen_at is not None:
             yield run.workload_seen_at + _EVENTS_AFTER
+            yield run.workload_seen_at + _POD_EVENTS_AFTER
         for suspicion in run.suspicions.values():
             due = believed_at(config, suspicion)
             if due is not None:

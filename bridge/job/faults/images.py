@@ -212,6 +212,7 @@ _BY_WORDS = (
         IMAGE_MISSING,
     ),
 )
+_CAUSES = (UNKNOWN, *(fault for fault in ROWS if fault not in (IMAGE_BACKOFF, IMAGE_PULLING)))
 _NO_CAUSE = re.compile(r"^Back-off pulling image \S+$")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -226,6 +227,12 @@ def image_fault(pod: PodFacts) -> Fault | None:
     if not message or _NO_CAUSE.match(message):
         return IMAGE_BACKOFF
     return _by_words(_without_names(message, pod.image))
+
+
+def says_less(fault: Fault, known: Fault) -> bool:
+    """Whether this row is only the pause after the one that is known: it says nothing new, least of all that the
+    earlier cause is over."""
+    return fault is IMAGE_BACKOFF and known in _CAUSES
 
 
 def _by_words(message: str) -> Fault:

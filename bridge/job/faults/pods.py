@@ -386,8 +386,9 @@ def how_it_ended(pod: PodFacts) -> Finding | None:
     ended = pod.ended
     if ended is None or ended.exit_code == 0:
         return None
-    if pod.failure:
-        return _finding(pod, _failed(pod.failure, pod.failure_message), pod.failure_message)
+    taken_away = _failed(pod.failure, pod.failure_message) if pod.failure else UNKNOWN
+    if taken_away is not UNKNOWN:
+        return _finding(pod, taken_away, pod.failure_message)
     if ended.reason == "OOMKilled":
         return _finding(pod, OUT_OF_MEMORY, "")
     return _finding(pod, RANK_FAILED, _how(ended.exit_code, ended.reason, ended.message))

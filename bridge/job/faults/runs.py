@@ -219,7 +219,7 @@ WORKLOAD_DELETED = Fault(
     "workload-deleted",
     Subject.WORKLOAD,
     Verdict.SHARED,
-    "the workload was deleted by somebody else {message}",
+    "the workload was deleted {message}, not by the bridge",
     "submit again",
     "watch: the workload is gone or being deleted, not by the bridge",
     phases=STARTED,
