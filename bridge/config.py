@@ -165,6 +165,10 @@ class Timing(_Section):
     """Faults of other nodes so recent count; at most an hour, after which Kubernetes forgets them."""
     boot_grace: Seconds = 600.0
     """After a boot the device plugin may be later than slurmd: for so long missing GPUs are not held against a node."""
+    reconcile_period: Seconds = 300.0
+    """Between two comparisons of journal, Kubernetes and Slurm; with ±20 % jitter, since all nodes do it."""
+    orphan_grace: Seconds = 300.0
+    """A workload whose run is over is deleted after it was seen so for so long, and a second look has confirmed it."""
     image_patience: Seconds = 20.0
     """An image that the registry says does not exist, or not for us, is believed missing after so long."""
 

@@ -54,6 +54,10 @@ class Kubernetes(Protocol):
 
     def list_workloads(self, namespace: str, labels: Mapping[str, str]) -> list[Object]: ...
 
+    def survey_workloads(self, namespace: str, labels: Mapping[str, str]) -> list[Object]:
+        """The metadata of all of them, cheap enough to be asked again and again. It may be out of a cache and old:
+        it proves nothing, what it shows is to be looked at with `workload`."""
+
     def delete_workload(self, namespace: str, name: str, uid: str) -> None:
         """Foreground, with the uid as precondition; NotFound when it is gone already."""
 

@@ -9,7 +9,7 @@ from bridge.errors import Conflict, NotFound
 from bridge.kube.answers import slim
 from bridge.kube.api import LogLine, Object, Observation, Selector
 from bridge.kube.logs import LogFollower
-from bridge.kube.transport import Request, Transport
+from bridge.kube.transport import JSON, METADATA_ONLY, Request, Transport
 from bridge.kube.watch import Watch
 
 _JSON_PATCH = "application/json-patch+json"
@@ -47,6 +47,11 @@ class KubernetesClient:
 
     def list_workloads(self, namespace: str, labels: Mapping[str, str]) -> list[Object]:
         return self._list(_workloads(namespace), _query(Selector(labels=labels)))
+
+    def survey_workloads(self, namespace: str, labels: Mapping[str, str]) -> list[Object]:
+        # resourceVersion 0: out of the API server's memory. Before 1.31 a consistent list reads all of it from etcd.
+        query = {**_query(Selector(labels=labels)), "resourceVersion": "0"}
+        return self._list(_workloads(namespace), query, METADATA_ONLY)
 
     def delete_workload(self, namespace: str, name: str, uid: str) -> None:
         self._delete(_workload(namespace, name), uid, {"propagationPolicy": "Foreground"})
@@ -89,8 +94,8 @@ class KubernetesClient:
     def _get(self, path: str) -> Object:
         return slim(self._transport.call(Request("GET", path)))
 
-    def _list(self, path: str, query: Mapping[str, str]) -> list[Object]:
-        return [slim(item) for items, _ in self._transport.pages(path, query) for item in items]
+    def _list(self, path: str, query: Mapping[str, str], accept: str = JSON) -> list[Object]:
+        return [slim(item) for items, _ in self._transport.pages(path, query, accept) for item in items]
 
     def _delete(self, path: str, uid: str, options: Mapping[str, str]) -> None:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}, **options}

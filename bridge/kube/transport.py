@@ -30,6 +30,10 @@ _PAGE = 500  # objects of one page of a list, as client-go does
 _CHUNK = 65536
 _REPEATABLE = frozenset({"GET", "DELETE"})  # a patch with tests and a create answer differently when repeated
 
+JSON = "application/json"
+METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""Of a list each object's metadata: a tenth of its bytes, and nothing of what users wrote."""
+
 _Result = TypeVar("_Result")
 
 _jitter = wait_random_exponential(multiplier=0.1, max=1.0)
@@ -43,7 +47,8 @@ class Request:
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
-    content_type: str = "application/json"
+    content_type: str = JSON
+    accept: str = JSON
 
     @property
     def target(self) -> str:
@@ -78,14 +83,14 @@ class Transport:
         )
         return retrying(self._attempt, request, deadline, attempts)
 
-    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[tuple[list[Object], str]]:
+    def pages(self, path: str, query: Mapping[str, str], accept: str = JSON) -> Iterator[tuple[list[Object], str]]:
         """A list, page by page, each with the list's resource version. All pages show the same moment.
 
         Without a resourceVersion in the query: read from etcd's quorum, never from a stale cache.
         """
-        more: dict[str, str] = {}
+        asked = {**query, "limit": str(_PAGE)}
         while True:
-            answer = self.call(Request("GET", path, {**query, "limit": str(_PAGE), **more}))
+            answer = self.call(Request("GET", path, asked, accept=accept))
             items, metadata = answer.get("items"), answer.get("metadata")
             if not isinstance(items, list) or not isinstance(metadata, dict):
                 # An empty answer proves nothing: only a list without items says that there are none.
@@ -93,7 +98,8 @@ class Transport:
             yield items, str(metadata.get("resourceVersion", ""))
             if not metadata.get("continue"):
                 return
-            more = {"continue": metadata["continue"]}
+            asked["continue"] = str(metadata["continue"])
+            asked.pop("resourceVersion", None)  # the continuation has its own, and the server refuses both
 
     def open(self, request: Request, idle: float) -> Response:
         """A long answer, to be read and closed by the caller; ``idle``: seconds between two reads at most."""
@@ -126,7 +132,7 @@ def _pause(state: RetryCallState) -> float:
 
 
 def _answer(session: Session, request: Request, timeout: Timeout) -> Response:
-    headers = {"Accept": "application/json"}
+    headers = {"Accept": request.accept}
     if request.body is not None:
         headers["Content-Type"] = request.content_type
     return translated(

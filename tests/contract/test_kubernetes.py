@@ -55,6 +55,18 @@ def test_a_workload_is_made_once_and_found(world: World) -> None:
     assert kube.list_workloads(namespace, {"a": "2"}) == []
 
 
+def test_a_survey_shows_the_metadata_of_the_selected(world: World) -> None:
+    kube, namespace = world.kube, world.namespace
+    made = kube.create_workload(namespace, workload(world, "w", "true", labels={"a": "1"}))
+    kube.create_workload(namespace, workload(world, "v", "true"))
+    # It may be a moment behind.
+    (found,) = eventually(lambda: kube.survey_workloads(namespace, {"a": "1"}), "the workload")
+    assert found["metadata"]["uid"] == made["metadata"]["uid"]
+    assert found["metadata"]["labels"] == {"a": "1"}
+    assert "spec" not in found
+    assert kube.survey_workloads(namespace, {"a": "2"}) == []
+
+
 def test_what_is_not_there_is_not_found(world: World) -> None:
     kube, namespace = world.kube, world.namespace
     for call in (

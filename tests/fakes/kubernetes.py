@@ -148,6 +148,11 @@ class FakeKubernetes:
         with self.faults.call("list_workloads"):
             return self._list("workload", namespace, Selector(labels=labels))
 
+    def survey_workloads(self, namespace: str, labels: Mapping[str, str]) -> list[Object]:
+        with self.faults.call("survey_workloads"):
+            found = self._list("workload", namespace, Selector(labels=labels))
+        return [{"metadata": item["metadata"]} for item in found]
+
     def delete_workload(self, namespace: str, name: str, uid: str) -> None:
         with self.faults.call("delete_workload"):
             self.mark_deleted("workload", namespace, name, uid)

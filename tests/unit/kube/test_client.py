@@ -181,6 +181,18 @@ def test_a_list_is_consistent_selected_and_whole(server: ScriptedServer, connect
     assert second.query["continue"] == "next"
 
 
+def test_a_survey_is_cheap_and_whole(server: ScriptedServer, connect: Connect) -> None:
+    first, second = {"metadata": {"name": "v", "uid": "u0"}}, {"metadata": {"name": "w", "uid": "u1"}}
+    server.answers(page(first, more="next"), page(second))
+    assert connect(server.url).survey_workloads("ns", {"a": "b"}) == [first, second]
+    begin, rest = server.received
+    assert begin.query == {"labelSelector": "a=b", "resourceVersion": "0", "limit": "500"}
+    assert rest.query == {"labelSelector": "a=b", "continue": "next", "limit": "500"}, "both would be refused"
+    assert {request.headers["Accept"] for request in server.received} == {
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+    }
+
+
 def test_an_empty_answer_is_no_empty_list(server: ScriptedServer, connect: Connect) -> None:
     server.route = lambda _: Reply({})
     with pytest.raises(Unavailable, match="not a list"):
