@@ -38,23 +38,25 @@ class Door:
 
     def epilog(self, hook: Hook, runs: Mapping[RunKey, Run]) -> Admission:
         """Consent ends for every run of this job here, and its time counts from the hook's beginning, as Slurm's
-        does; sets ``hook.key``."""
-        at = hook.arrived
+        does; sets ``hook.key``. Of the very run that ends the journal may know nothing, though it knows others of the
+        job: it may have been restored from an old copy."""
         of_job = [key for key in runs if key.job_id == hook.job_id]
         if hook.request.lingers:
             return self._lingering(hook, [key for key in of_job if runs[key].phase in (Phase.RELEASE, Phase.RELEASED)])
-        if of_job:
-            hook.key = of_job[-1]
-            return Admission(tuple((key, events.EpilogBegan(at)) for key in of_job))
-        allocation, marker = _allocation_or_none(hook), hook.request.marker
+        at, marker, allocation = hook.arrived, hook.request.marker, _allocation_or_none(hook)
+        ended = tuple((key, events.EpilogBegan(at)) for key in of_job)
         if allocation is not None:
             hook.key = _key(allocation)
         else:
             restart = 0 if marker is None else marker.restart
             hook.key = RunKey(self._config.cluster.name, hook.job_id, restart)
         start = None if marker is None or marker.restart != hook.key.restart else marker.start
+        if ended and _is_known(hook.key, start if allocation is None else allocation.start_time, runs):
+            hook.key = ended[-1][0]
+            return Admission(ended)
         began = events.EpilogBegan(at, allocation, hook.key.cluster, hook.job_id, hook.key.restart, start)
-        return Admission(((hook.key, began),))
+        others = tuple((key, event) for key, event in ended if key != hook.key)
+        return Admission((*others, (hook.key, began)), hook.key if hook.key in runs else None)
 
     @staticmethod
     def _lingering(hook: Hook, ended: list[RunKey]) -> Admission:
@@ -144,6 +146,13 @@ def _slurm_has_ended(run: Run, hook: Hook) -> bool:
 def _restart(hook: Hook) -> int:
     text = hook.request.env.get("SLURM_JOB_RESTART_COUNT", "")
     return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _is_known(key: RunKey, start: int | None, runs: Mapping[RunKey, Run]) -> bool:
+    """Whether the run that an epilog ends is among these, or one under its key that is not proven gone itself. Without
+    a start nobody says which run of the job it is."""
+    run = runs.get(key)
+    return start is None or (run is not None and (run.phase is not Phase.RELEASED or run.mark.start == start))
 
 
 def _is_start_of(run: Run, allocation: Allocation) -> bool:

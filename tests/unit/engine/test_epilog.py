@@ -1,6 +1,7 @@
 """Epilogs over real sockets: bare, twice, early, in an outage; and the hook of a prolog that goes away."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -120,6 +121,24 @@ def test_a_bare_epilog_without_journal_deletes_a_pod_whose_workload_is_gone(worl
     world.cluster.play()
     assert epilog.exit() == 0
     assert world.is_empty
+
+
+@pytest.mark.parametrize(("restart", "start"), [(1, 1_700_000_060), (0, 1_700_009_000)])
+def test_the_epilog_of_a_run_that_a_restored_journal_does_not_know(
+    world: World, tmp_path: Path, restart: int, start: int
+) -> None:
+    """The copy knows another run of the job, and that one is released: it says nothing of this one."""
+    node, before = world.node(), world.job()
+    world.running(node, before)
+    assert node.epilog(before).exit() == 0
+    copy = world.saved(node, tmp_path / "copy")
+    node, job = world.successor(node), world.job(restart=restart, start=start)
+    world.running(node, job)
+    node = world.anew(node, copy)
+    epilog = node.epilog(job)
+    assert epilog.exit() == 0
+    assert world.is_empty
+    assert epilog.scanned, "its processes are looked for, too"
 
 
 # -- twice, early

@@ -1,9 +1,11 @@
 """Some nodes, the Kubernetes and the Slurm that they share."""
 
+import shutil
 from pathlib import Path
 
 from bridge.config import Config
 from bridge.kube.api import Object
+from bridge.store.journal import FILE
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
@@ -35,8 +37,26 @@ class World:
 
     def successor(self, node: Node) -> Node:
         """A new daemon on the node of one that was stopped."""
-        self.nodes[node.name] = Node(node.name, self._root / node.name, node.config, self.kube, self.rest)
-        return self.nodes[node.name].start()
+        successor = Node(node.name, self._root / node.name, node.config, self.kube, self.rest)
+        self.nodes[node.name] = successor
+        return successor.start()
+
+    def saved(self, node: Node, to: Path) -> Path:
+        """A copy of the state directory of a node that ends."""
+        node.stop()
+        to.mkdir()
+        for file in node.config.journal_dir.glob(f"{FILE}*"):
+            shutil.copy(file, to)
+        return to
+
+    def anew(self, node: Node, saved: Path | None = None) -> Node:
+        """A new daemon on an empty state directory, or on what was saved of it."""
+        node.stop()
+        for file in node.config.journal_dir.glob(f"{FILE}*"):
+            file.unlink()
+        if saved is not None:
+            shutil.copytree(saved, node.config.journal_dir, dirs_exist_ok=True)
+        return self.successor(node)
 
     def job(self, *nodes: str, id: int = 7, start: int = 1_700_000_000, restart: int = 0, gpus: int = 2) -> Job:
         """A job that slurmctld has started."""
