@@ -19,6 +19,7 @@ from bridge.engine.inbox import Stop
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.node_work import NodeWork
+from bridge.engine.reconciler import Reconciler, asking
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.users import UserDoor
 from bridge.errors import BridgeError
@@ -73,17 +74,19 @@ class Daemon:
         self._engine = Engine(config, self._journal, hub)
         works = ClusterWork(config, kube, hub, clock.boot_id(), node, self._engine.known).works()
         works |= NodeWork(config, kube, KubeletProbe(config.kubernetes.kubelet_healthz), clock.boot_id()).works()
-        service = None
+        service, ask = None, None
         if config.slurmrest is not None:
-            service = service_token(config.slurmrest)
-            works |= SlurmWork(config, SlurmRestClient(config.slurmrest), self._engine.credential, service).works()
+            rest, service = SlurmRestClient(config.slurmrest), service_token(config.slurmrest)
+            works |= SlurmWork(config, rest, self._engine.credential, service).works()
+            ask = asking(rest, service)
+        self._reconciler = Reconciler(config, kube, lambda: self._engine.runs, node, ask)
         self._executor = Executor(works, self._engine.happened)
         self._servers = [
             Server("hook", listener("hook", Path(wellknown.HOOK_SOCKET), 0o600), HookDoor(self._engine), HOOKS),
             Server(
                 "user",
                 listener("user", Path(wellknown.USER_SOCKET), 0o666),
-                UserDoor(config, self._engine, hub, node, service),
+                UserDoor(config, self._engine, hub, node, self._reconciler, service),
                 USERS,
             ),
         ]
@@ -96,12 +99,14 @@ class Daemon:
         self._engine.recover(self._executor)
         for server in self._servers:
             server.start()
+        self._reconciler.start()
         threading.Thread(target=self._feed_watchdog, name="watchdog", daemon=True).start()
         log.info("ready", version=__version__, pid=os.getpid())
         sdnotify.notify("READY=1")
         self._engine.run()
         sdnotify.notify("STOPPING=1")
         self._stopping.set()
+        self._reconciler.stop()
         for server in self._servers:
             server.stop()
         log.info("stopped")

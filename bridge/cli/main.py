@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bridge import __version__, wellknown
+from bridge.cli import gc
 from bridge.cli.attach import attach
 from bridge.errors import BridgeError
 from bridge.wire.client import ask
@@ -42,6 +43,8 @@ def _parser() -> argparse.ArgumentParser:
     _add(verbs, "status", "this node: runs, reporting tier, connections", _status)
     _add(verbs, "ps", "your runs on this node (root: all)", _ps)
     _add(verbs, "show", "one run on this node", _show).add_argument("job", type=int, metavar="JOBID")
+    verb = _add(verbs, "gc", "root: delete the workloads on this node whose run is proven over", _gc)
+    verb.add_argument("--dry-run", action="store_true", help="only show every workload, what it is, and why")
     return parser
 
 
@@ -73,6 +76,7 @@ def _status(options: argparse.Namespace) -> int:
         print(
             f"met {status['unknown']['count']} times what the fault table has no row for: {status['unknown']['last']}"
         )
+    gc.tell_summary(status["reconciler"])
     return _table(status["runs"])
 
 
@@ -96,6 +100,18 @@ def _show(options: argparse.Namespace) -> int:
         elif value not in (None, "", [], {}):
             print(f"{name.replace('_', ' ')}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
     return 0
+
+
+def _gc(options: argparse.Namespace) -> int:
+    if os.geteuid() != 0:
+        print("bridgectl: gc shows and deletes everybody's workloads; run it as root", file=sys.stderr)
+        return wellknown.EXIT_USAGE
+    answer = _answer({"verb": "gc", "dry_run": options.dry_run})
+    if options.output == "json":
+        _json(answer)
+    else:
+        gc.tell(answer, options.dry_run)
+    return gc.exit_code(answer, options.dry_run)
 
 
 def _words(facts: dict[str, Any]) -> str:

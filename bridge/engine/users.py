@@ -8,16 +8,17 @@ from pydantic import ValidationError
 
 from bridge import __version__, clock, wellknown
 from bridge.config import Config
-from bridge.engine import events
+from bridge.engine import events, gc_answer
 from bridge.engine.activities import FollowLog
 from bridge.engine.health import SLURMRESTD, Contact
 from bridge.engine.inbox import TokenBrought
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
+from bridge.engine.reconciler import Reconciler
 from bridge.engine.release import obstacle
 from bridge.engine.state import Outcome, Phase, Run
 from bridge.engine.wanted import wanted
-from bridge.errors import ConfigError
+from bridge.errors import BridgeError, ConfigError
 from bridge.job.faults import Verdict
 from bridge.slurmrest.api import Credential
 from bridge.slurmrest.service import ServiceToken
@@ -36,12 +37,19 @@ class UserDoor:
     """Handler of `wire.server.Server` for user.sock."""
 
     def __init__(
-        self, config: Config, engine: Engine, hub: LogHub, node: str, service: ServiceToken | None = None
+        self,
+        config: Config,
+        engine: Engine,
+        hub: LogHub,
+        node: str,
+        reconciler: Reconciler,
+        service: ServiceToken | None = None,
     ) -> None:
         self._config = config
         self._engine = engine
         self._hub = hub
         self._node = node
+        self._reconciler = reconciler
         self._service = service
 
     def __call__(self, channel: Channel, peer: Peer) -> None:
@@ -67,6 +75,8 @@ class UserDoor:
                 channel.send({"kind": "runs", "runs": [_row(run) for run in self._visible(peer)]})
             case "show":
                 channel.send(self._show(request, peer))
+            case "gc":
+                channel.send(self._gc(request, peer))
             case "attach":
                 self._attach(channel, request, peer)
 
@@ -87,6 +97,7 @@ class UserDoor:
             "namespace": self._config.kubernetes.namespace,
             "runs": [_row(run) for run in live],
             "waiting_hooks": self._engine.waiting_hooks,
+            "reconciler": gc_answer.summary(self._reconciler.report, peer.uid == 0, clock.now()),
         }
 
     def _tier(self) -> str:
@@ -119,6 +130,16 @@ class UserDoor:
         if run is None:
             return _error(f"job {request.job} has no run of yours on this node")
         return {"kind": "run", "run": _row(run) | _detail(run)}
+
+    def _gc(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
+        if peer.uid != 0:
+            return _error("gc shows and deletes everybody's workloads; run it as root")
+        began = clock.now()
+        try:
+            report = self._reconciler.look() if request.dry_run else self._reconciler.collect()
+        except BridgeError as error:
+            return _error(f"the workloads of this node are not known, so nothing was deleted: {error}")
+        return gc_answer.whole(self._config, report, began)
 
     # -- attach
 

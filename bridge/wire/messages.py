@@ -88,9 +88,11 @@ class ScanReply(_Message):
 
 class UserRequest(_Message):
     """What bridgectl asks. ``after`` has the last stamp seen of each rank, when `attach` reconnects;
-    ``token`` a token of the asking user's own, since a restarted daemon has lost the one that the hook brought."""
+    ``token`` a token of the asking user's own, since a restarted daemon has lost the one that the hook brought.
+    ``dry_run`` of `gc`: only show, delete nothing."""
 
-    verb: Literal["attach", "status", "ps", "show"]
+    verb: Literal["attach", "status", "ps", "show", "gc"]
     job: int | None = None
     after: dict[int, Text] = Field(default_factory=dict, max_length=1024)
+    dry_run: bool = True
     token: str | None = Field(default=None, max_length=8192, repr=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.engine import executor, scans, users
+from bridge.engine import executor, reconciler, scans, users
 
 from .clients import PATIENCE
 from .world import World
@@ -22,6 +22,7 @@ def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor, "_FIRST_DELAY", 0.01)
     monkeypatch.setattr(scans, "_AGAIN", 0.02)
     monkeypatch.setattr(users, "_POLL", 0.02)
+    monkeypatch.setattr(reconciler, "_PAUSE", 0.02)
 
 
 @pytest.fixture

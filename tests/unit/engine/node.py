@@ -19,6 +19,7 @@ from bridge.engine.inbox import Happened, Stop
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.node_work import NodeWork
+from bridge.engine.reconciler import Reconciler, asking
 from bridge.engine.recover import replayed
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import Run
@@ -114,16 +115,20 @@ class Daemon:
         self.engine = Engine(config, self._journal, self.hub)
         works = ClusterWork(config, kube, self.hub, f"boot-{node.name}", node.name, self.engine.known).works()
         works |= NodeWork(config, kube, node.kubelet, f"boot-{node.name}").works()
-        service = None
+        service, ask = None, None
         if config.slurmrest is not None:
             service = service_token(config.slurmrest)
             works |= SlurmWork(config, rest, self.engine.credential, service).works()
+            ask = asking(rest, service)
+        self.reconciler = Reconciler(config, kube, lambda: self.engine.runs, node.name, ask)
         self._executor = Executor(works, self.engine.happened)
-        hooks, users = HookDoor(self.engine), UserDoor(config, self.engine, self.hub, node.name, service)
+        hooks = HookDoor(self.engine)
+        users = UserDoor(config, self.engine, self.hub, node.name, self.reconciler, service)
         self.servers = [
             Server("hook", listener("hook", node.hook_socket, 0o600), _from(lambda: 0, hooks), _BOUNDS),
             Server("user", listener("user", node.user_socket, 0o666), _from(lambda: node.peer_uid, users), _BOUNDS),
         ]
+        self._reconciles = node.reconciles
         self.recovered: Runs = {}
 
     def start(self) -> None:
@@ -132,6 +137,8 @@ class Daemon:
         self.recovered = self.engine.runs
         for server in self.servers:
             server.start()
+        if self._reconciles:
+            self.reconciler.start()
 
     def serve(self) -> bool:
         """Until it ends; whether it was killed."""
@@ -140,6 +147,7 @@ class Daemon:
         except Killed:
             self._vanish()
             return True
+        self.reconciler.stop()
         for server in self.servers:
             server.stop()
         return False
@@ -150,6 +158,7 @@ class Daemon:
             connection.cut = True
         for server in self.servers:
             server.stop()
+        self.reconciler.stop()
         self._executor.stop_all()
         self._journal.close()
 
@@ -160,11 +169,21 @@ def _from(uid: Callable[[], int], door: Handler) -> Handler:
 
 
 class Node:
-    """A node with its directory; ``peer_uid`` is who knocks at the user socket."""
+    """A node with its directory; ``peer_uid`` is who knocks at the user socket. With ``reconciles`` the daemon looks
+    after its workloads by itself."""
 
-    def __init__(self, name: str, directory: Path, config: Config, kube: FakeKubernetes, rest: FakeSlurmRest) -> None:
+    def __init__(
+        self,
+        name: str,
+        directory: Path,
+        config: Config,
+        kube: FakeKubernetes,
+        rest: FakeSlurmRest,
+        reconciles: bool = False,
+    ) -> None:
         directory.mkdir(exist_ok=True)
         self.name = name
+        self.reconciles = reconciles
         self.config = config.model_copy(update={"journal_dir": directory})
         self.kube = kube
         self.rest = rest
@@ -222,6 +241,11 @@ class Node:
     def connections(self) -> int:
         """How many there are on both sockets."""
         return sum(server.connections for server in self._daemon.servers)
+
+    @property
+    def reconciler(self) -> Reconciler:
+        """Its reconciler."""
+        return self._daemon.reconciler
 
     # -- what it knows
 

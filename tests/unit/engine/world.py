@@ -30,14 +30,20 @@ class World:
 
     def node(self, name: str = "n1", given: Config | None = None, **timing: float) -> Node:
         """A node that runs, with this configuration or these timings."""
+        return self._node(name, given or config(**timing))
+
+    def reconciling_node(self, given: Config) -> Node:
+        """The same, and its daemon looks after its workloads by itself."""
+        return self._node("n1", given, reconciles=True)
+
+    def _node(self, name: str, given: Config, reconciles: bool = False) -> Node:
         self.cluster.add_node(name, boot_id=f"boot-{name}", gpus=2)
-        node = Node(name, self._root / name, given or config(**timing), self.kube, self.rest)
-        self.nodes[name] = node
-        return node.start()
+        self.nodes[name] = Node(name, self._root / name, given, self.kube, self.rest, reconciles)
+        return self.nodes[name].start()
 
     def successor(self, node: Node) -> Node:
         """A new daemon on the node of one that was stopped."""
-        successor = Node(node.name, self._root / node.name, node.config, self.kube, self.rest)
+        successor = Node(node.name, self._root / node.name, node.config, self.kube, self.rest, node.reconciles)
         self.nodes[node.name] = successor
         return successor.start()
 

@@ -1,0 +1,253 @@
+"""Nothing is left: every few minutes the workloads of this node's runs are compared with what journal and Slurm know.
+
+Each node looks after those whose batch node it is. A thread of its own reads the engine's runs, and never waits for
+the engine nor the engine for it. What it may do about what it finds is decided in `orphans`.
+"""
+
+import random
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from bridge import clock, wellknown
+from bridge.config import Config
+from bridge.engine import orphans
+from bridge.engine.orphans import Finding, JobWord, Runs, Seen, State
+from bridge.engine.state import Phase
+from bridge.errors import BridgeError, NotFound
+from bridge.kube.api import Kubernetes, Object, Selector
+from bridge.slurmrest.api import JobRecord, SlurmRest
+from bridge.slurmrest.service import ServiceToken
+
+log = structlog.get_logger()
+
+_FIRST_WITHIN = 30.0  # seconds: a whole fleet may have been started at once
+_PAUSE = 2.0  # seconds between the two confirmations
+_LIMIT = 200  # workloads of one node that are looked at; slurmctld is asked about as many at most
+_KEPT_DELETED = 20
+
+Ask = Callable[[int], JobRecord]
+
+
+@dataclass(frozen=True)
+class Stray:
+    """A pod on this node whose run is released: it was proven gone, and is there (again)."""
+
+    pod: str
+    uid: str
+    run: str
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """An orphan that was deleted: when (boot clock), its name, and the proof."""
+
+    at: float
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the last look found. ``due`` has when an orphan will be deleted (boot clock), by uid; ``faults`` why
+    something could not be seen or deleted; ``more`` how many workloads were left for the next look."""
+
+    at: float = 0.0
+    findings: tuple[Finding, ...] = ()
+    due: Mapping[str, float] = field(default_factory=dict)
+    strays: tuple[Stray, ...] = ()
+    deleted: tuple[Deleted, ...] = ()
+    more: int = 0
+    faults: tuple[str, ...] = ()
+
+
+class Reconciler:
+    """Safe to use from many threads; one of them looks at a time."""
+
+    def __init__(
+        self, config: Config, kube: Kubernetes, runs: Callable[[], Runs], node: str, ask: Ask | None = None
+    ) -> None:
+        """``runs`` gives the engine's runs as they are now, ``node`` this node's Kubernetes name; ``ask`` what
+        slurmctld says of a job, None where it may not be asked about every job."""
+        self._config = config
+        self._namespace = config.kubernetes.namespace
+        self._kube = kube
+        self._runs = runs
+        self._node = node
+        self._ask = ask
+        self._turn = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._keep_on, name="reconciler", daemon=True)
+        self._since: dict[str, float] = {}
+        self._deleted: deque[Deleted] = deque(maxlen=_KEPT_DELETED)
+        self.report = Report()
+
+    def start(self) -> None:
+        """Begin to look, now and every few minutes."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more looks; a request under way is let finish."""
+        self._stop.set()
+
+    def look(self) -> Report:
+        """What there is now. Deletes nothing; raises the errors of `bridge.errors` when it cannot be seen."""
+        with self._turn:
+            return self._look()
+
+    def collect(self) -> Report:
+        """What there is now, after every orphan has been confirmed twice and deleted, without its grace."""
+        with self._turn:
+            return self._delete(self._look(), patience=0.0)
+
+    def reconcile(self) -> None:
+        """One look, and the deletion of what is due. Raises nothing: the report says why it could not be done."""
+        try:
+            with self._turn:
+                self._delete(self._look(), self._config.timing.orphan_grace)
+        except BridgeError as error:
+            log.warning("reconcile_failed", error=str(error))
+            self._tell(replace(self.report, faults=(str(error),)))
+        except Exception:
+            # A bug here must not end the thread: who would notice?
+            log.exception("reconciler_bug")
+            self._tell(replace(self.report, faults=("a fault of the bridge itself in its reconciler, see its log",)))
+
+    # -- the thread
+
+    def _keep_on(self) -> None:
+        period = self._config.timing.reconcile_period
+        pause = random.uniform(0, min(_FIRST_WITHIN, period))
+        while not self._stop.wait(pause):
+            self.reconcile()
+            pause = period * random.uniform(0.8, 1.2)
+
+    def _tell(self, report: Report) -> Report:
+        self.report = report
+        return report
+
+    # -- looking
+
+    def _look(self) -> Report:
+        before = self._runs()
+        found = self._kube.survey_workloads(
+            self._namespace, {wellknown.LABEL_MANAGED: "true", wellknown.LABEL_TAG: self._config.cluster.tag}
+        )
+        mine = [seen for item in found if (seen := orphans.seen(self._config, item)).nodes[:1] == (self._node,)]
+        words = _Words(self._ask)
+        looked_at = sorted(mine, key=lambda seen: seen.name)[:_LIMIT]
+        findings = tuple(self._finding(seen, before, words) for seen in looked_at)
+        at = clock.now()
+        of_now = {item.seen.uid for item in findings if item.state is State.ORPHAN}
+        self._since = {uid: self._since.get(uid, at) for uid in of_now}
+        due = {uid: since + self._config.timing.orphan_grace for uid, since in self._since.items()}
+        strays, fault = self._strays(before)
+        more, faults = max(0, len(mine) - _LIMIT), (fault,) if fault else ()
+        return self._tell(Report(at, findings, due, strays, tuple(self._deleted), more, faults))
+
+    def _finding(self, seen: Seen, before: Runs, words: "_Words") -> Finding:
+        """By what the engine knew before the API server was asked, and by what it knows now: a run may have begun."""
+        known = orphans.here(seen, before)
+        if known is not None and known.state is State.LIVE:
+            return known
+        known = orphans.here(seen, self._runs())
+        return known or orphans.by_word(self._config, seen, words.on(seen))
+
+    def _strays(self, runs: Runs) -> tuple[tuple[Stray, ...], str]:
+        """Pods here of runs that were released before the API server was asked; or why they are not known."""
+        selector = Selector(labels={wellknown.LABEL_TAG: self._config.cluster.tag}, node=self._node)
+        starts = {
+            run.name: str(run.allocation.start_time)
+            for run in runs.values()
+            if run.phase is Phase.RELEASED and run.allocation is not None
+        }
+        try:
+            pods = self._kube.list_pods(self._namespace, selector)
+        except BridgeError as error:
+            return (), f"the pods of this node are not known: {error}"
+        return tuple(_stray(pod) for pod in pods if _start_of(pod) == starts.get(_run_of(pod)))[:_LIMIT], ""
+
+    # -- deleting
+
+    def _delete(self, report: Report, patience: float) -> Report:
+        """The report after every orphan that was seen as one for so long has been looked at again and deleted."""
+        orphaned = [item for item in report.findings if item.state is State.ORPHAN]
+        due = [item for item in orphaned if self._since[item.seen.uid] + patience <= report.at]
+        if not due or self._stop.wait(_PAUSE):
+            return report
+        faults = list(report.faults)
+        after = {}
+        words = _Words(self._ask)
+        for item in due:
+            try:
+                after[item.seen.uid] = self._delete_confirmed(item.seen, words)
+            except BridgeError as error:
+                log.warning("orphan_not_deleted", workload=item.seen.name, error=str(error))
+                faults.append(f"{item.seen.name} could not be deleted: {error}")
+        findings = tuple(now for item in report.findings if (now := after.get(item.seen.uid, item)) is not None)
+        return self._tell(replace(report, findings=findings, deleted=tuple(self._deleted), faults=tuple(faults)))
+
+    def _delete_confirmed(self, seen: Seen, words: "_Words") -> Finding | None:
+        """What the workload is at a second look; None when it is there no more, which may be by our hand."""
+        try:
+            again = orphans.seen(self._config, self._kube.workload(self._namespace, seen.name))
+            if again.uid != seen.uid:
+                return None
+            found = self._finding(again, self._runs(), words)
+            if again != seen or found.state is not State.ORPHAN:
+                return found
+            # slurmctld's answer took time. A run that begins from here on makes a workload with another uid.
+            known = orphans.here(again, self._runs())
+            if known is not None and known.state is State.LIVE:
+                return known
+            self._kube.delete_workload(self._namespace, again.name, again.uid)
+        except NotFound:
+            return None
+        log.info("orphan_deleted", workload=again.name, uid=again.uid, proof=found.why)
+        self._since.pop(again.uid, None)
+        self._deleted.append(Deleted(clock.now(), again.name, found.why))
+        return None
+
+
+def asking(rest: SlurmRest, service: ServiceToken | None) -> Ask | None:
+    """How slurmctld is asked about any job: with the site's own token, and not at all without one."""
+    if service is None:
+        return None
+    return lambda job_id: rest.job(service.credential(), job_id)
+
+
+class _Words:
+    """slurmctld's words in one look: after a fault it is not asked again, since each question may take its time-out."""
+
+    def __init__(self, ask: Ask | None) -> None:
+        self._ask = ask
+        self._fault = ""
+
+    def on(self, seen: Seen) -> JobWord | None:
+        """Its word on the job of this workload; None where it may not be asked."""
+        if self._ask is None or seen.key is None:
+            return None
+        if self._fault:
+            return JobWord(fault=self._fault)
+        try:
+            return JobWord(record=self._ask(seen.key.job_id))
+        except NotFound:
+            return JobWord(unknown=True)
+        except BridgeError as error:
+            self._fault = str(error)
+            return JobWord(fault=self._fault)
+
+
+def _stray(pod: Object) -> Stray:
+    return Stray(str(pod["metadata"]["name"]), str(pod["metadata"]["uid"]), _run_of(pod))
+
+
+def _run_of(pod: Object) -> str:
+    return str((pod["metadata"].get("labels") or {}).get(wellknown.LABEL_RUN, ""))
+
+
+def _start_of(pod: Object) -> str:
+    return str((pod["metadata"].get("annotations") or {}).get(wellknown.ANNOTATION_START, ""))
