@@ -77,7 +77,7 @@ def _status(options: argparse.Namespace) -> int:
             f"met {status['unknown']['count']} times what the fault table has no row for: {status['unknown']['last']}"
         )
     gc.tell_summary(status["reconciler"])
-    return _table(status["runs"])
+    return _table(status)
 
 
 def _down(contact: dict[str, Any]) -> str:
@@ -85,8 +85,8 @@ def _down(contact: dict[str, Any]) -> str:
 
 
 def _ps(options: argparse.Namespace) -> int:
-    runs = _answer({"verb": "ps"})["runs"]
-    return _json(runs) if options.output == "json" else _table(runs)
+    answer = _answer({"verb": "ps"})
+    return _json(answer["runs"]) if options.output == "json" else _table(answer)
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -123,7 +123,10 @@ def _json(value: object) -> int:
     return 0
 
 
-def _table(runs: list[dict[str, Any]]) -> int:
+def _table(answer: dict[str, Any]) -> int:
+    runs = answer["runs"]
+    if answer.get("left_out"):
+        print(f"{answer['left_out']} older runs are left out; see them with bridgectl show JOBID")
     if not runs:
         print("no runs")
         return 0

@@ -28,6 +28,7 @@ class Admission:
 
 
 WAIT = Admission()
+LIVE_RUNS = 512  # of a node that are not released: more than Kubernetes runs pods there
 
 
 class Door:
@@ -86,6 +87,8 @@ class Door:
             blockers.append(known)
         if blockers:
             return self._wait(hook, blockers, at)
+        if known is None and _live(runs) >= LIVE_RUNS:
+            return self._wait_for_room(hook, at)
         return self._let_in(hook, key, allocation, hook.arrived, forget=None if known is None else key)
 
     def _let_in(
@@ -109,6 +112,13 @@ class Door:
         )
         return Admission(answer=Answer(1, sentence))
 
+    def _wait_for_room(self, hook: Hook, at: float) -> Admission:
+        """Never the node's fault, and nobody else's: the job goes on without a run, and `attach` says that there is
+        none."""
+        if at < self.deadline(hook):
+            return WAIT
+        return Admission(answer=Answer(0, f"this node's bridged has {LIVE_RUNS} runs already; submit again later"))
+
     def _began(self, hook: Hook, allocation: Allocation, at: float) -> events.PrologBegan:
         request = hook.request
         spec = None
@@ -117,6 +127,10 @@ class Door:
         rest = self._config.slurmrest
         reporting = rest is not None and (request.token is not None or rest.has_service)
         return events.PrologBegan(at, allocation, request.groups, spec, reporting, request.token_error or "")
+
+
+def _live(runs: Mapping[RunKey, Run]) -> int:
+    return sum(run.phase is not Phase.RELEASED for run in runs.values())
 
 
 def credential(hook: Hook) -> Credential | None:

@@ -1,7 +1,8 @@
 """The output of the ranks, kept from the container's start until `attach` has read it.
 
-At most `SPOOL_LIMIT` bytes a rank are held in memory. When nobody reads, the follower waits: the kubelet keeps the
-rest in its own file. A restarted daemon follows from where the reader had come to.
+At most `SPOOL_LIMIT` bytes a rank are held in memory, and `TOTAL_LIMIT` of all ranks of all runs, but for `SHARE` that
+every rank may have, so that jobs whose output nobody reads stop nobody else's. When there is no room, the follower
+waits: the kubelet keeps the rest in its own file. A restarted daemon follows from where the reader had come to.
 """
 
 import threading
@@ -14,6 +15,8 @@ from bridge.job.ids import RunKey
 from bridge.kube.api import Kubernetes, LogLine
 
 SPOOL_LIMIT = 1024 * 1024  # bytes a rank
+TOTAL_LIMIT = 64 * 1024 * 1024  # bytes of a node
+SHARE = 64 * 1024  # bytes a rank whatever the others have
 _LINE_COST = 256  # bytes of memory that a line takes besides its text
 _WAIT = 0.5  # seconds between two looks at a stop signal
 
@@ -77,12 +80,17 @@ class LogHub:
             self.changed.notify_all()
         return True
 
-    @staticmethod
-    def _make_room(spool: Spool, need: int) -> bool:
-        while spool.lines and spool.base < spool.read and spool.size + need > SPOOL_LIMIT:
-            spool.size -= _cost(spool.lines.popleft())
-            spool.base += 1
-        return not spool.lines or spool.size + need <= SPOOL_LIMIT
+    def _make_room(self, spool: Spool, need: int) -> bool:
+        while spool.size + need > SPOOL_LIMIT and _drop_a_read_line(spool):
+            pass
+        for other in self._spools.values() if self._total() + need > TOTAL_LIMIT else ():
+            while self._total() + need > TOTAL_LIMIT and _drop_a_read_line(other):
+                pass
+        fits = self._total() + need <= TOTAL_LIMIT or spool.size + need <= SHARE
+        return not spool.lines or (fits and spool.size + need <= SPOOL_LIMIT)
+
+    def _total(self) -> int:
+        return sum(spool.size for spool in self._spools.values())
 
     def take(self, key: RunKey, rank: int, position: int) -> tuple[list[LogLine], int, bool]:
         """Lines from this position on, the next position, and whether the rank has said all.
@@ -105,6 +113,15 @@ class LogHub:
             self._spools = {where: spool for where, spool in self._spools.items() if where[0] != key}
             self._after = {where: stamp for where, stamp in self._after.items() if where[0] != key}
             self.changed.notify_all()
+
+
+def _drop_a_read_line(spool: Spool) -> bool:
+    """Whether there was one."""
+    if not spool.lines or spool.base >= spool.read:
+        return False
+    spool.size -= _cost(spool.lines.popleft())
+    spool.base += 1
+    return True
 
 
 def _cost(line: LogLine) -> int:

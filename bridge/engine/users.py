@@ -1,6 +1,7 @@
 """The user socket: what `bridgectl` asks. Everybody may connect; each verb looks at who is there."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -29,6 +30,8 @@ from bridge.wire.peercred import Peer, has_left
 _POLL = 0.25  # seconds between two looks at the run while nothing new is said
 _REST_GRACE = 2.0  # seconds that the other ranks' last lines are waited for once the outcome is known
 _NOTICES, _NOTICE_LIMIT = 100, 600  # how many are shown, and characters of one
+_ROWS_LIMIT = 1024 * 1024  # bytes of all rows of an answer; a frame has twice that
+_PODS_SHOWN = 500  # of one run; a suspicion may have 1,000 characters
 _REPORT_GRACE = 3.0  # seconds that the job's comment is waited for
 _FAILING_GRACE = 10.0  # the same for the rank that decided it
 
@@ -72,7 +75,7 @@ class UserDoor:
             case "status":
                 channel.send(self._status(peer))
             case "ps":
-                channel.send({"kind": "runs", "runs": [_row(run) for run in self._visible(peer)]})
+                channel.send({"kind": "runs", **_rows(self._visible(peer))})
             case "show":
                 channel.send(self._show(request, peer))
             case "gc":
@@ -84,7 +87,7 @@ class UserDoor:
 
     def _status(self, peer: Peer) -> dict[str, Any]:
         """Everybody may see how the node is; a run's words only its owner and root."""
-        live = [run for run in self._visible(peer) if run.phase is not Phase.RELEASED]
+        live = (run for run in self._visible(peer) if run.phase is not Phase.RELEASED)
         return {
             "kind": "status",
             "version": __version__,
@@ -95,7 +98,7 @@ class UserDoor:
             "unknown": asdict(self._engine.unknown()),
             "slurmrest": None if self._config.slurmrest is None else self._config.slurmrest.url,
             "namespace": self._config.kubernetes.namespace,
-            "runs": [_row(run) for run in live],
+            **_rows(live),
             "waiting_hooks": self._engine.waiting_hooks,
             "reconciler": gc_answer.summary(self._reconciler.report, peer.uid == 0, clock.now()),
         }
@@ -154,12 +157,13 @@ class UserDoor:
             )
             return
         channel.sock.settimeout(None)
-        self._hub.resume(run.key, request.after)
+        after = {rank: stamp for rank, stamp in request.after.items() if 0 <= rank < len(run.nodes)}
+        self._hub.resume(run.key, after)
         if request.token and run.allocation is not None and peer.uid == run.allocation.uid:
             self._engine.post(TokenBrought(run.key, Credential(run.allocation.user, request.token)))
         if not run.follows:
             self._engine.happened(run.key, events.Attached(clock.now()))
-        _Attachment(channel, self._engine, self._hub, run, request.after).serve()
+        _Attachment(channel, self._engine, self._hub, run, after).serve()
 
 
 class _Attachment:
@@ -259,6 +263,32 @@ def _notices(run: Run) -> list[str]:
     return [notice[:_NOTICE_LIMIT] for notice in run.notices[:_NOTICES]]
 
 
+def _rows(runs: Iterable[Run]) -> dict[str, Any]:
+    """The rows of these runs, the last ones where all of them would not fit into a frame, and how many were left out:
+    of a job on a thousand nodes one row has 20 kB."""
+    rows: list[dict[str, Any]] = []
+    size, listed = 0, list(runs)
+    for run in reversed(listed):
+        row = _row(run)
+        size += len(json.dumps(row))
+        if size > _ROWS_LIMIT:
+            break
+        rows.append(row)
+    return {"runs": rows[::-1], "left_out": len(listed) - len(rows)}
+
+
+def _pods(run: Run) -> dict[str, Any]:
+    """The pods of `show`: where there are too many for a frame, those that have not started or did not end well come
+    first."""
+
+    def is_well(rank: int) -> bool:
+        pod = run.pods[rank]
+        return rank not in run.lost and pod.started and (pod.ended is None or pod.ended.exit_code == 0)
+
+    shown = sorted(run.pods, key=lambda rank: (is_well(rank), rank))[:_PODS_SHOWN]
+    return {"pods": {rank: _pod(run, rank) for rank in sorted(shown)}, "pods_left_out": len(run.pods) - len(shown)}
+
+
 def _row(run: Run) -> dict[str, Any]:
     return {
         "job": run.key.job_id,
@@ -279,9 +309,9 @@ def _detail(run: Run) -> dict[str, Any]:
         "reason": None if run.judgement is None else run.judgement.sentence,
         "workload_state": run.workload.value,
         "workload_uid": run.workload_uid,
-        "pods": {rank: _pod(run, rank) for rank in sorted(run.pods)},
+        **_pods(run),
         "outcome": None if run.outcome is None else {"exit": run.outcome.exit_code, "reason": run.outcome.reason},
-        "notices": list(run.notices),
+        "notices": _notices(run),
         "trouble": run.trouble,
         "leftovers": list(run.leftovers),
     }

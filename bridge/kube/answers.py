@@ -7,6 +7,7 @@ from typing import Any
 from bridge.errors import Conflict, Forbidden, Invalid, NotFound, RemoteError, Unauthenticated, Unavailable
 from bridge.kube.api import Object
 
+_RETRY_LIMIT = 60.0  # seconds that a Retry-After may ask for
 _MESSAGE_LIMIT = 2000  # characters; an admission webhook may write a novel
 _BY_STATUS: dict[int, type[RemoteError]] = {401: Unauthenticated, 403: Forbidden, 409: Conflict}
 _UNKNOWN = (404, 408, 410, 429)  # besides 5xx and 3xx: say nothing about the object
@@ -61,6 +62,6 @@ def _status_object(body: bytes) -> dict[str, Any]:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds; the API server sends whole seconds, never a date."""
+    """Seconds; the API server sends whole seconds, never a date. A proxy's word for a day is not taken."""
     text = headers.get("Retry-After", "")
-    return float(text) if text.isdecimal() else 0.0
+    return min(float(text), _RETRY_LIMIT) if text.isdecimal() else 0.0

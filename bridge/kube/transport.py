@@ -26,6 +26,7 @@ from bridge.kube.library import TRANSPORT_ERRORS, Response, Session, Timeout
 
 _ATTEMPTS = 3  # of a call that may be repeated
 _FIRST_SHARE = 0.6  # of the deadline for one attempt: a slow list passes, a dead connection leaves time to retry
+_BODY_LIMIT = 64 * 1024 * 1024  # bytes of one answer; a page of pods has 5 to 15 MB
 _PAGE = 500  # objects of one page of a list, as client-go does
 _CHUNK = 65536
 _REPEATABLE = frozenset({"GET", "DELETE"})  # a patch with tests and a create answer differently when repeated
@@ -146,6 +147,8 @@ def _drained(response: Response, deadline: float) -> bytes:
     try:
         while chunk := translated(lambda: response.read1(_CHUNK), "the API server"):
             body += chunk
+            if len(body) > _BODY_LIMIT:
+                raise Unavailable(f"The API server's answer has more than {_BODY_LIMIT} bytes")
             if time.monotonic() > deadline:
                 raise Unavailable("The API server's answer did not end in time")
     except Unavailable:

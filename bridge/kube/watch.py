@@ -25,6 +25,7 @@ _log = structlog.get_logger(__name__)
 _LIFE = (120.0, 150.0)  # seconds of one watch: what a silent proxy swallows is noticed by then
 _GRACE = 10.0  # seconds that the read time-out is above that
 _LINE_LIMIT = 8 * 1024 * 1024  # etcd takes objects of 1.5 MiB; JSON may escape and managedFields double them
+_OBJECTS_LIMIT = 131072  # of one watch: twice what Slurm's largest job has pods
 _RELIST_AFTER = 3  # failures: the version may be of a future that an etcd restore took back
 _HASTY = 1.0  # seconds; a watch that ends sooner is not asked for again at once
 _GONE = 410
@@ -115,6 +116,8 @@ class Watch:
         """Only what identifies the object is kept: a thousand whole pods would be 50 MB."""
         name = item["metadata"]["name"]
         before, now = self._known.get(name), _identity(item)
+        if before is None and len(self._known) >= _OBJECTS_LIMIT:
+            raise Unavailable(f"The API server tells of more than {_OBJECTS_LIMIT} objects at {self._path}")
         if before is not None and before != now:
             yield Observation(Change.GONE, before)
         self._known[name] = now

@@ -9,7 +9,7 @@ from bridge.engine.recover import key_text
 
 from .clients import Hook, connected
 from .node import Node
-from .test_door import ALIVE, unproven
+from .test_door import ALIVE, LONG, unproven
 from .world import World
 
 
@@ -47,9 +47,9 @@ def test_a_beginning_in_the_future_is_now(world: World) -> None:
 
 
 def test_who_has_waited_at_the_door_for_its_time_is_answered_by_the_next_daemon_too(world: World) -> None:
-    node, job = world.node(epilog_deadline=0.05), world.job()
+    node, job = world.node(epilog_deadline=LONG, prolog_deadline=30.0), world.job()
     unproven(world, node, job)
-    asked = world.job(id=8).prolog("n1") | {"began": clock.now() - 299.0}
+    asked = world.job(id=8).prolog("n1") | {"began": clock.now() - 29.0}
     hook = Hook(node.hook_socket, asked)
     hook.finds = [ALIVE]
     node.crash()

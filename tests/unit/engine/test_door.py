@@ -2,6 +2,10 @@
 
 import threading
 
+import pytest
+
+from bridge import clock
+from bridge.engine import door
 from bridge.engine.state import Phase
 
 from .clients import Job
@@ -15,14 +19,13 @@ LET_THROUGH = {"kind": "answer", "exit": 0, "message": None, "output": None, "re
 }
 RELEASED = {"released": [7], "released_runs": [[7, 0, 1_700_000_000]]}
 ALIVE = (4711, "cgroup of the run's pod")
+LONG = 60.0  # seconds that an epilog may wait here: none comes to it but by having begun so long ago
 
 
 def unproven(world: World, node: Node, job: Job) -> None:
-    """A run whose epilog came to its deadline over a process that lives on."""
+    """A run whose epilog came to its deadline before anything was proven."""
     world.running(node, job)
-    epilog = node.epilog(job)
-    epilog.finds = [ALIVE]
-    assert epilog.exit() == 1
+    assert node.epilog(job, began=clock.now() - LONG).exit() == 1
     assert node.run(job).phase is Phase.RELEASE
 
 
@@ -40,7 +43,7 @@ def test_a_foreign_prolog_passes_beside_a_run_that_is_well(world: World) -> None
 
 
 def test_a_foreign_prolog_does_the_missing_scan_itself(world: World) -> None:
-    node, job = world.node(epilog_deadline=0.05), world.job()
+    node, job = world.node(epilog_deadline=LONG), world.job()
     unproven(world, node, job)
     hook = node.foreign_prolog(8)
     assert hook.answer() == LET_THROUGH | RELEASED
@@ -50,7 +53,7 @@ def test_a_foreign_prolog_does_the_missing_scan_itself(world: World) -> None:
 
 def test_a_marker_is_told_to_be_removed_once(world: World) -> None:
     """By then it may be the marker of the job's next run, whose own hook has not spoken yet."""
-    node, job = world.node(epilog_deadline=0.05), world.job()
+    node, job = world.node(epilog_deadline=LONG), world.job()
     unproven(world, node, job)
     assert node.foreign_prolog(8).answer()["released"] == [7]
     assert node.foreign_prolog(9).answer()["released"] == []
@@ -66,7 +69,7 @@ def test_a_marker_that_the_epilog_removed_is_not_told_again(world: World) -> Non
 
 
 def test_a_marker_that_nobody_removed_is_told_after_a_restart(world: World) -> None:
-    node, job = world.node(epilog_deadline=0.05), world.job()
+    node, job = world.node(epilog_deadline=LONG), world.job()
     unproven(world, node, job)
     hook = node.mortal_foreign_prolog(8)
     number = hook.hears()["id"]
@@ -78,7 +81,7 @@ def test_a_marker_that_nobody_removed_is_told_after_a_restart(world: World) -> N
 
 
 def test_a_bridge_prolog_waits_scans_and_begins(world: World) -> None:
-    node, job, following = world.node(epilog_deadline=0.05), world.job(), world.job(id=8)
+    node, job, following = world.node(epilog_deadline=LONG), world.job(), world.job(id=8)
     unproven(world, node, job)
     hook = node.prolog(following)
     assert hook.answer()["released"] == [7]
@@ -87,7 +90,7 @@ def test_a_bridge_prolog_waits_scans_and_begins(world: World) -> None:
 
 
 def test_nobody_passes_while_a_process_is_alive_until_the_deadline(world: World) -> None:
-    node, job = world.node(epilog_deadline=0.05, prolog_deadline=0.1), world.job()
+    node, job = world.node(epilog_deadline=LONG, prolog_deadline=0.5), world.job()
     unproven(world, node, job)
     hook = node.foreign_prolog(8)
     hook.finds = [ALIVE]
@@ -99,7 +102,7 @@ def test_nobody_passes_while_a_process_is_alive_until_the_deadline(world: World)
 
 
 def test_nobody_passes_over_an_unproven_run_with_an_environment_that_cannot_be_read(world: World) -> None:
-    node, job = world.node(epilog_deadline=0.05), world.job()
+    node, job = world.node(epilog_deadline=LONG), world.job()
     unproven(world, node, job)
     following = world.job(id=8)
     hook = node.prolog(following, env=following.env("n1") | {"SLURM_JOB_COMMENT": "k8s=job.yaml" + "x" * 9000})
@@ -109,7 +112,7 @@ def test_nobody_passes_over_an_unproven_run_with_an_environment_that_cannot_be_r
 
 
 def test_nobody_passes_over_an_unproven_run_after_a_restart(world: World) -> None:
-    node, job = world.node(epilog_deadline=0.05), world.job()
+    node, job = world.node(epilog_deadline=LONG), world.job()
     unproven(world, node, job)
     node.crash()
     hook = node.foreign_prolog(8)
@@ -225,7 +228,7 @@ def test_the_epilog_of_an_old_run_is_answered_although_its_job_id_came_back(worl
 
 
 def test_two_prologs_at_the_door_scan_once_and_both_pass(world: World) -> None:
-    node, job = world.node(epilog_deadline=0.05), world.job()
+    node, job = world.node(epilog_deadline=LONG), world.job()
     unproven(world, node, job)
     hooks = [node.foreign_prolog(8), node.foreign_prolog(9)]
     assert [hook.exit() for hook in hooks] == [0, 0]
@@ -233,7 +236,7 @@ def test_two_prologs_at_the_door_scan_once_and_both_pass(world: World) -> None:
 
 
 def test_a_scan_whose_hook_was_answered_and_killed_is_asked_for_again(world: World) -> None:
-    node, job = world.node(epilog_deadline=0.05, prolog_deadline=0.1), world.job()
+    node, job = world.node(epilog_deadline=LONG, prolog_deadline=0.1), world.job()
     unproven(world, node, job)
     hook = node.mortal_foreign_prolog(8)
     assert [hook.hears()["kind"] for _ in range(2)] == ["scan", "answer"]
@@ -241,9 +244,36 @@ def test_a_scan_whose_hook_was_answered_and_killed_is_asked_for_again(world: Wor
     assert node.foreign_prolog(9).exit() == 0
 
 
+def test_a_node_has_room_for_so_many_runs_and_the_next_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "LIVE_RUNS", 2)
+    node, jobs = world.node(), [world.job(id=number, gpus=0) for number in (7, 8, 9)]
+    for job in jobs[:2]:
+        world.running(node, job)
+    hook = node.prolog(jobs[2])
+    eventually(lambda: node.engine.waiting_hooks == 1)
+    assert [key.job_id for key in node.engine.runs] == [7, 8]
+    world.running(node, jobs[0])  # asks again, and is in
+    assert node.epilog(jobs[0]).exit() == 0
+    assert hook.exit() == 0
+    assert node.run(jobs[2]).phase is Phase.RUNNING
+
+
+def test_where_no_room_comes_no_node_is_drained_and_nothing_is_left(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "LIVE_RUNS", 1)
+    node, first, second = world.node(prolog_deadline=0.5), world.job(id=7, gpus=0), world.job(id=8, gpus=0)
+    world.running(node, first)
+    answer = node.prolog(second).answer()
+    assert (answer["exit"], answer["message"]) == (0, "this node's bridged has 1 runs already; submit again later")
+    assert node.ask(verb="attach", job=8)["kind"] == "error"
+    assert node.epilog(second).answer()["released"] == [8]
+    assert node.epilog(first).exit() == 0
+
+
 def test_waiting_costs_no_turns(world: World) -> None:
     """Neither a scan that nobody can do now, nor a prolog past the deadline that still settles."""
-    node, job = world.node(epilog_deadline=0.05, prolog_deadline=0.1), world.job()
+    node, job = world.node(epilog_deadline=LONG, prolog_deadline=0.1), world.job()
     unproven(world, node, job)
     assert Turns(node).within(0.15) < 10
 

@@ -118,11 +118,13 @@ def test_the_bound_of_a_run_grows_with_its_nodes_and_counts_across_restarts(
     monkeypatch.setattr(ledger, "LINES_PER_NODE", 10)
     node, job = world.node(), world.job()
     world.running(node, job)
+    node.until(lambda run: run.reported, job)
     for number in range(100):
         node.engine.happened(job.key, events.Failed(1.0, "poll", f"fault {number}"))
         if number == 50:
             node.crash()
-    node.until(lambda run: run.trouble == "fault 99", job)
+    node.engine.happened(job.key, events.Failed(1.0, "last", "the last one"))
+    node.until(lambda run: run.tried("last"), job)
     assert sum(kinds(node, job).values()) == 30
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from bridge.engine import logs
 from bridge.engine.logs import SPOOL_LIMIT, LogHub
 from bridge.errors import Forbidden
 from bridge.job.ids import RunKey
@@ -162,6 +163,80 @@ def test_a_released_run_leaves_nothing_in_memory(spooling: Spooling) -> None:
     spooling.hub.follow(KEY, 0, NAMESPACE, POD, spooling.stop)  # it was about to begin when it was stopped
     assert not spooling.hub._spools
     assert not spooling.hub._after
+
+
+class Crowd:
+    """A hub that follows one pod of each of many runs."""
+
+    def __init__(self, count: int) -> None:
+        self.kube = FakeKubernetes()
+        self.hub = LogHub(self.kube)
+        self.stop = threading.Event()
+        self.keys = [RunKey("demo", number, 0) for number in range(count)]
+        for key in self.keys:
+            metadata = {"name": f"pod-{key.job_id}", "namespace": NAMESPACE, "labels": {}}
+            self.kube.put("pod", {"metadata": metadata, "spec": {"containers": [{"name": "pytorch"}]}, "status": {}})
+        self._threads = [threading.Thread(target=self._follow, args=(key,), name="follow") for key in self.keys]
+        for thread in self._threads:
+            thread.start()
+
+    def _follow(self, key: RunKey) -> None:
+        self.hub.follow(key, 0, NAMESPACE, f"pod-{key.job_id}", self.stop)
+
+    def prints(self, key: RunKey, size: int, lines: int) -> None:
+        self.kube.write_log(NAMESPACE, f"pod-{key.job_id}", *[b"x" * size + b"\n"] * lines)
+
+    def size(self, key: RunKey) -> int:
+        with self.hub.changed:
+            return self.hub._spools[key, 0].size if (key, 0) in self.hub._spools else 0
+
+    @property
+    def total(self) -> int:
+        return sum(self.size(key) for key in self.keys)
+
+    def ends(self) -> None:
+        self.stop.set()
+        for thread in self._threads:
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def crowd(monkeypatch: pytest.MonkeyPatch) -> Iterator[Crowd]:
+    monkeypatch.setattr(logs, "TOTAL_LIMIT", 100_000)
+    monkeypatch.setattr(logs, "SHARE", 10_000)
+    crowd = Crowd(4)
+    yield crowd
+    crowd.ends()
+
+
+def test_the_output_of_all_runs_has_a_bound_and_every_rank_a_share(crowd: Crowd) -> None:
+    *silent, read = crowd.keys
+    for key in silent:
+        crowd.prints(key, size=1000, lines=100)
+    eventually(lambda: crowd.total > 90_000)
+    crowd.prints(read, size=1000, lines=100)
+    eventually(lambda: crowd.size(read) > 8_000)
+    assert crowd.total <= 100_000 + 4 * 10_000
+    position, taken = 0, 0
+    while taken < 100:
+        with crowd.hub.changed:
+            lines, position, _ = crowd.hub.take(read, 0, position)
+            taken += len(lines)
+            if not lines:
+                assert crowd.hub.changed.wait(PATIENCE), "a job that is read goes on, whatever the others have kept"
+    assert crowd.total <= 100_000 + 4 * 10_000
+
+
+def test_what_others_have_read_makes_room(crowd: Crowd) -> None:
+    first, second, *_ = crowd.keys
+    crowd.prints(first, size=1000, lines=70)
+    eventually(lambda: crowd.size(first) > 80_000)
+    with crowd.hub.changed:
+        crowd.hub.take(first, 0, 0)
+    crowd.prints(second, size=1000, lines=70)
+    eventually(lambda: crowd.size(second) > 80_000)
+    assert crowd.total <= 100_000
 
 
 def test_a_log_that_is_refused_is_tried_again(world: World) -> None:

@@ -1,13 +1,16 @@
 """The user socket: what `bridgectl` may ask, and how it is told."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bridge.engine import wanted
+from bridge.engine import users, wanted
+from bridge.wire.frames import encode
 
 from .clients import connected
 from .node import eventually
+from .story import batch, pulling, ready
 from .world import World
 
 OWNER, OTHER, ROOT = 2001, 2002, 0
@@ -144,3 +147,48 @@ def test_a_question_of_another_version_is_refused_with_the_cure(world: World) ->
 def test_a_question_that_is_none_is_refused(world: World, question: dict[str, object]) -> None:
     node = world.node()
     assert node.ask(**question)["sentence"].startswith("the question is not understood")
+
+
+# -- what does not fit into an answer
+
+
+def test_the_last_runs_are_shown_when_all_are_too_many(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = world.node()
+    for number in range(7, 12):
+        world.running(node, world.job(id=number, gpus=0))
+    monkeypatch.setattr(users, "_ROWS_LIMIT", 700)
+    node.peer_uid = ROOT
+    for verb in ("ps", "status"):
+        answer = node.ask(verb=verb)
+        shown = [run["job"] for run in answer["runs"]]
+        assert shown == list(range(12 - len(shown), 12))
+        assert 0 < len(shown) < 5
+        assert answer["left_out"] == 5 - len(shown)
+    monkeypatch.undo()
+    answer = node.ask(verb="ps")
+    assert (len(answer["runs"]), answer["left_out"]) == (5, 0)
+
+
+def test_a_run_with_more_pods_than_a_frame_has_room_for_is_shown() -> None:
+    """First of all those that a person would ask for."""
+    count, words = 10_000, "x" * 1000
+    pods = {rank: ready(rank) if rank % 100 else pulling(rank, words) for rank in range(count)}
+    story = batch().created().sees(pulling(0, words))
+    nodes = tuple(f"a-node-with-a-long-name-{rank}.cluster.example" for rank in range(count))
+    bad = dict.fromkeys(range(0, count, 100), story.run.suspicions[0])
+    run = replace(story.run, nodes=nodes, pods=pods, suspicions=bad)
+    shown = users._row(run) | users._detail(run)
+    encode({"kind": "run", "run": shown})
+    assert set(bad) <= set(shown["pods"])
+    assert (len(shown["pods"]), shown["pods_left_out"]) == (500, count - 500)
+
+
+def test_stamps_of_ranks_that_the_run_does_not_have_are_not_kept(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    reader = connected(node.user_socket)
+    reader.send({"v": 1, "verb": "attach", "job": 7, "after": {str(rank): "2026" for rank in range(-5, 1000)}})
+    assert reader.receive() is not None
+    assert {rank for _, rank in node.hub._after} <= {0}
+    reader.close()
+    eventually(lambda: node.connections == 0)

@@ -16,6 +16,7 @@ from bridge.errors import (
     Unauthenticated,
     Unavailable,
 )
+from bridge.kube import transport
 from bridge.kube.api import Selector
 from bridge.kube.credentials import Credentials
 from tests.fakes.httpserver import Drop, Reply, ScriptedServer, Silence
@@ -90,6 +91,23 @@ def test_retry_after_is_handed_on(server: ScriptedServer, connect: Connect) -> N
         connect(server.url).pod("ns", "p")
     assert raised.value.retry_after == 7
     assert len(server.received) == 1, "seven seconds do not fit into the call's five"
+
+
+def test_a_retry_after_of_a_day_is_a_minute(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(status(429, "TooManyRequests", **{"Retry-After": "86400"}))
+    with pytest.raises(Unavailable) as raised:
+        connect(server.url).pod("ns", "p")
+    assert raised.value.retry_after == 60
+
+
+@pytest.mark.parametrize("code", [200, 500])
+def test_an_answer_without_end_does_not_fill_the_memory(
+    server: ScriptedServer, connect: Connect, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    monkeypatch.setattr(transport, "_BODY_LIMIT", 100_000)
+    server.answers(*[Reply(b" " * 200_000 + b"{}", code)] * 3)
+    with pytest.raises(Unavailable, match="has more than 100000 bytes"):
+        connect(server.url).pod("ns", "p")
 
 
 def test_a_read_is_tried_again(server: ScriptedServer, connect: Connect) -> None:

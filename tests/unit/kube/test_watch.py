@@ -166,6 +166,26 @@ def test_a_line_without_end_does_not_fill_the_memory(
     ]
 
 
+def test_objects_without_end_do_not_fill_the_memory(
+    server: ScriptedServer, connect: Connect, stop: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_OBJECTS_LIMIT", 3)
+    flood = b"".join(event("ADDED", pod(f"p{number}", version=10 + number)) for number in range(1000))
+    server.answers(pods(pod("a"), version=7), Stream((flood,), "hang"), Stream((), "hang"))
+    with capture_logs() as logs:
+        seen = connect(server.url).watch_pods("ns", Selector(), stop)
+        assert take(seen, 4) == [("seen", "uid-a"), ("synced", ""), ("seen", "uid-p0"), ("seen", "uid-p1")]
+        rest: list[Observation] = []
+        consumer = Thread(target=lambda: rest.extend(seen))
+        consumer.start()
+        while not any(log["event"] == "watch_interrupted" for log in logs):
+            time.sleep(0.01)
+        stop.set()
+        consumer.join(5)
+    assert rest == []
+    assert "more than 3 objects" in next(log["cause"] for log in logs if log["event"] == "watch_interrupted")
+
+
 def test_synced_has_no_object(server: ScriptedServer, connect: Connect, stop: Event) -> None:
     server.answers(pods(version=7), Stream((), "hang"))
     observation = next(connect(server.url).watch_pods("ns", Selector(), stop))
