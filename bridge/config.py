@@ -43,6 +43,9 @@ class Slurmrest(_Section):
     nothing. `administrator`: an administrator's, which may change nodes too."""
     service_user: str | None = Field(default=None, min_length=1)
     """Slurm name of that operator or administrator."""
+    extend_time_limit: bool = False
+    """Give the job back the minutes that its prolog took: Slurm counts them against the time limit. Only an operator
+    may lengthen a job, so this needs another tier than owner."""
     service_token_file: Path | None = None
     """Their token (`scontrol token`), 0600, owned by the daemon's user; read anew for every use, so renew it there."""
 
@@ -56,6 +59,10 @@ class Slurmrest(_Section):
     @model_validator(mode="after")
     def _has_what_its_tier_needs(self) -> Self:
         given = (self.service_user is not None, self.service_token_file is not None)
+        if self.tier == "owner" and self.extend_time_limit:
+            raise ValueError(
+                'extend_time_limit needs tier "service" or "administrator": an owner may not lengthen a job'
+            )
         if self.tier == "owner" and any(given):
             raise ValueError('service_user and service_token_file serve nothing in tier "owner"; choose another tier')
         if self.tier != "owner" and not all(given):

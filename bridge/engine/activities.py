@@ -149,6 +149,17 @@ class CancelJob:
 
 
 @dataclass(frozen=True)
+class ExtendLimit:
+    """Give the job back the minutes that its prolog took; ``minutes`` is its whole time limit then."""
+
+    job_id: int
+    minutes: int
+    attempt: int
+    lane: ClassVar[str] = "slurm"
+    what: ClassVar[str] = "extend"
+
+
+@dataclass(frozen=True)
 class DrainNode:
     """Take this node out of service in Slurm with a reason of ours; slurmd would only say `Prolog error`."""
 
@@ -233,6 +244,7 @@ Retried = (
     | ReadRefusals
     | Report
     | CancelJob
+    | ExtendLimit
     | DrainNode
     | ResumeNode
     | DeleteWorkload

@@ -236,6 +236,15 @@ class Cancelled:
 
 
 @dataclass(frozen=True)
+class Extended:
+    """The job has a longer time limit; ``given_up`` why it has not."""
+
+    at: float
+    given_up: str = ""
+    kind: Literal["extended"] = "extended"
+
+
+@dataclass(frozen=True)
 class Drained:
     """slurmctld has taken this node out of service with our reason; ``given_up`` why it has not."""
 
@@ -346,6 +355,7 @@ Event = Annotated[
     | GateOpened
     | Reported
     | Cancelled
+    | Extended
     | Drained
     | Resumed
     | Attached

@@ -76,7 +76,7 @@ class Health:
 
 def server_of(activity: Activity) -> str:
     """Which server this activity speaks to."""
-    slurm = do.LearnJob | do.PollJob | do.Report | do.CancelJob | do.DrainNode | do.ResumeNode
+    slurm = do.LearnJob | do.PollJob | do.Report | do.CancelJob | do.ExtendLimit | do.DrainNode | do.ResumeNode
     return SLURMRESTD if isinstance(activity, slurm) else KUBERNETES
 
 
@@ -87,5 +87,7 @@ def _fault(event: events.Event | None) -> str:
         case events.Reported(given_up=given_up) | events.Cancelled(given_up=given_up):
             return given_up
         case events.Drained(given_up=given_up) | events.Resumed(given_up=given_up):
+            return given_up
+        case events.Extended(given_up=given_up):
             return given_up
     return ""

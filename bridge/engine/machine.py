@@ -138,6 +138,8 @@ def _failed(run: Run, event: events.Failed) -> Run:
         run = replace(run, reported=run.sentence)
     if event.what == "cancel" and tries["cancel"] >= _EFFORTS:
         run = replace(run, cancel=Effort.GIVEN_UP)
+    if event.what == "extend" and tries["extend"] >= _EFFORTS:
+        run = replace(run, extend=Effort.GIVEN_UP)
     if event.what == "drain" and tries["drain"] >= _EFFORTS:
         run = replace(run, drain=Effort.GIVEN_UP)
     if event.what == "resume" and tries["resume"] >= _EFFORTS:
@@ -309,6 +311,10 @@ def _scanned(run: Run, event: events.Scanned) -> Run:
     return replace(run, phase=Phase.RELEASED, leftovers=())
 
 
+def _extended(run: Run, event: events.Extended) -> Run:
+    return replace(run, extend=Effort.GIVEN_UP if event.given_up else Effort.DONE)
+
+
 def _drained(run: Run, event: events.Drained) -> Run:
     return replace(run, drain=Effort.GIVEN_UP if event.given_up else Effort.DONE)
 
@@ -355,6 +361,7 @@ _TABLE: dict[type[Any], Callable[[Run, Any], Run]] = {
     events.GateOpened: _gate_opened,
     events.Reported: _reported,
     events.Cancelled: _cancelled,
+    events.Extended: _extended,
     events.Drained: _drained,
     events.Resumed: _resumed,
     events.Attached: _attached,

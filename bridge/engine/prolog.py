@@ -73,7 +73,7 @@ def _advance_batch(config: Config, run: Run, at: float) -> Run:
     if run.judgement is not None:
         return _settle(config, run, at)
     if _has_started(run):
-        return _ready(run, at)
+        return _ready(config, run, at)
     return run
 
 
@@ -198,10 +198,23 @@ def _is_over_early(run: Run) -> bool:
     return failed and run.workload_failed and not any(rank in run.suspicions for rank in waiting)
 
 
-def _ready(run: Run, at: float) -> Run:
+def _ready(config: Config, run: Run, at: float) -> Run:
     count, where = len(run.nodes), _where(run)
     sentence = f"{count}/{count} pods ready on {where} after {at - run.began:.1f} s"
-    return _answer(replace(run, ready_at=at, sentence=sentence), Answer(0))
+    run = replace(run, ready_at=at, sentence=sentence)
+    if config.slurmrest is not None and config.slurmrest.extend_time_limit and _is_limited(run):
+        run = replace(run, extend=Effort.WANTED)
+    return _answer(run, Answer(0))
+
+
+def _is_limited(run: Run) -> bool:
+    limited = run.record is not None and run.record.time_limit_minutes is not None
+    return limited and minutes_waited(run) > 0
+
+
+def minutes_waited(run: Run) -> int:
+    """How long the prolog of a run that became ready took, in the whole minutes that Slurm counts; half ones up."""
+    return 0 if run.ready_at is None else int((run.ready_at - run.began) / 60 + 0.5)
 
 
 def _where(run: Run) -> str:

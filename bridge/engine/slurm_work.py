@@ -59,6 +59,7 @@ class SlurmWork:
             do.PollJob: _of(self._poll),
             do.Report: _of(self._report),
             do.CancelJob: _of(self._cancel),
+            do.ExtendLimit: _of(self._extend),
             do.DrainNode: _of(self._drain),
             do.ResumeNode: _of(self._resume),
         }
@@ -111,6 +112,17 @@ class SlurmWork:
             log.warning("cancel_given_up", error=str(error))
             return events.Cancelled(clock.now(), given_up=of_slurm(error).sentence)
         return events.Cancelled(clock.now())
+
+    def _extend(self, _task: Task, activity: do.ExtendLimit) -> events.Event:
+        try:
+            who = self._administrator()
+            record = self._rest.job(who, activity.job_id)  # anew: it may have been lengthened, by us or another
+            if record.time_limit_minutes is not None and record.time_limit_minutes < activity.minutes:
+                self._rest.set_time_limit(who, record, activity.minutes)
+        except _FOR_GOOD as error:
+            log.warning("extend_given_up", error=str(error))
+            return events.Extended(clock.now(), given_up=str(error))
+        return events.Extended(clock.now())
 
     def _drain(self, task: Task, activity: do.DrainNode) -> events.Event:
         try:

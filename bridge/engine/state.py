@@ -169,6 +169,7 @@ class Run:
     sentence: str = ""
     reported: str = ""
     cancel: Effort = Effort.NOT_WANTED
+    extend: Effort = Effort.NOT_WANTED
     drain: Effort = Effort.NOT_WANTED
     drain_reason: str = ""
     drained_until_released: bool = False

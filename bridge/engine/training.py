@@ -21,7 +21,12 @@ def advance(run: Run, at: float) -> Run:
     outcome = _outcome(run, at)
     if outcome is None:
         return run
-    return replace(run, outcome=outcome, sentence=outcome.reason if run.is_batch else run.sentence)
+    return replace(run, outcome=outcome, sentence=_told(run, outcome) if run.is_batch else run.sentence)
+
+
+def _told(run: Run, outcome: Outcome) -> str:
+    """For the comment, which also says what the prolog took of the job's time limit."""
+    return outcome.reason if run.ready_at is None else f"{outcome.reason}; ready after {run.ready_at - run.began:.0f} s"
 
 
 def _has_failure(run: Run) -> bool:

@@ -11,7 +11,7 @@ from bridge.config import Config
 from bridge.engine import activities as do
 from bridge.engine import drain
 from bridge.engine.activities import Activity
-from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment
+from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment, minutes_waited
 from bridge.engine.release import MEMBER_PATIENCE
 from bridge.engine.release import last_moment as last_release_moment
 from bridge.engine.state import Effort, Phase, Run, Workload
@@ -135,6 +135,9 @@ def _slurm(run: Run) -> Iterator[Activity]:
         yield do.Report(run.sentence, run.tried("report"))
     elif run.cancel is Effort.WANTED:
         yield do.CancelJob(run.tried("cancel"))
+    if run.extend is Effort.WANTED and run.record is not None and run.phase is Phase.RUNNING:
+        limit = (run.record.time_limit_minutes or 0) + minutes_waited(run)
+        yield do.ExtendLimit(run.record.job_id, limit, run.tried("extend"))
 
 
 def _draining(run: Run) -> Iterator[Activity]:

@@ -67,6 +67,9 @@ class SlurmRest(Protocol):
     def cancel(self, who: Credential, job: JobRecord) -> None:
         """Ends this job and no other; a job that has ended already is a success."""
 
+    def set_time_limit(self, who: Credential, job: JobRecord, minutes: int) -> None:
+        """The job's time limit from its start on; an operator's right where that is more than before."""
+
     def node(self, who: Credential, name: str) -> NodeRecord:
         """This one node, by Slurm's NodeName; Unavailable for one that slurmctld does not know: 24.11 says nothing."""
 

@@ -75,6 +75,10 @@ class SlurmRestClient:
             if error.reason != str(ALREADY_DONE):
                 raise
 
+    def set_time_limit(self, who: Credential, job: JobRecord, minutes: int) -> None:
+        limit = {"set": True, "infinite": False, "number": minutes}
+        self._call(who, "POST", f"job/{job.job_id}", {"time_limit": limit})
+
     def node(self, who: Credential, name: str) -> NodeRecord:
         nodes = self._call(who, "GET", f"node/{quote(name, safe='')}").get("nodes")
         found = [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []

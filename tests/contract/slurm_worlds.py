@@ -15,12 +15,13 @@ from tests.fakes.slurmrest import FakeSlurmRest, a_job
 
 
 class Slurm(Protocol):
-    """A cluster, and the credentials of the user ml, of somebody else, and of nobody."""
+    """A cluster, and the credentials of the user ml, of somebody else, of nobody, and of an administrator."""
 
     rest: SlurmRest
     ml: Credential
     other: Credential
     revoked: Credential
+    administrator: Credential
 
     def running_array(self, size: int, comment: str) -> Sequence[int]:
         """Job numbers of the elements, all running; the last bears the number of the array."""
@@ -34,11 +35,13 @@ class FakeSlurm:
     ml = Credential("ml", "m")
     other = Credential("other", "o")
     revoked = Credential("ml", "r")
+    administrator = Credential("slurm", "s")
 
     def __init__(self) -> None:
         self.rest: SlurmRest
         self.rest = self._rest = FakeSlurmRest()
         self._rest.revoked.add(self.revoked.token)
+        self._rest.operators.add(self.administrator.user)
 
     def running_array(self, size: int, comment: str) -> Sequence[int]:
         numbers = [*range(101, 100 + size), 100]
@@ -68,6 +71,7 @@ class RealSlurm:
         self.rest: SlurmRest = self._client
         self.ml, self.other = self._credential("ml"), self._credential("other")
         self.revoked = Credential("ml", self.other.token)
+        self.administrator = self._credential("slurm")
         self._arrays: list[str] = []
 
     def running_array(self, size: int, comment: str) -> Sequence[int]:

@@ -51,3 +51,29 @@ def test_another_users_job_is_forbidden(slurm: Slurm) -> None:
     with pytest.raises(Forbidden):
         slurm.rest.cancel(slurm.other, job)
     assert slurm.rest.job(slurm.ml, element).comment == "mine"
+
+
+def test_a_node_is_drained_and_resumed(slurm: Slurm) -> None:
+    root = slurm.administrator
+    try:
+        slurm.rest.drain(root, "compute2", "slurm-k8s-bridge slurm-demo-7-0: why")
+        slurm.rest.drain(root, "compute2", "another")
+        drained = slurm.rest.node(root, "compute2")
+        assert "DRAIN" in drained.states and drained.reason == "another"
+    finally:
+        slurm.rest.resume(root, "compute2")
+    resumed = slurm.rest.node(root, "compute2")
+    assert "DRAIN" not in resumed.states and resumed.reason == ""
+    slurm.rest.resume(root, "compute2")
+
+
+def test_an_owner_may_neither_drain_nor_lengthen(slurm: Slurm) -> None:
+    (element,) = slurm.running_array(1, "mine")
+    job = slurm.rest.job(slurm.ml, element)
+    assert job.time_limit_minutes is not None
+    with pytest.raises(Forbidden):
+        slurm.rest.drain(slurm.ml, "compute2", "mine")
+    with pytest.raises(Forbidden):
+        slurm.rest.set_time_limit(slurm.ml, job, job.time_limit_minutes + 1)
+    slurm.rest.set_time_limit(slurm.administrator, job, job.time_limit_minutes + 1)
+    assert slurm.rest.job(slurm.ml, element).time_limit_minutes == job.time_limit_minutes + 1

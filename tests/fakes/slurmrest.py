@@ -68,6 +68,11 @@ class FakeSlurmRest:
             if "RUNNING" in self._own(who, job).states or "PENDING" in self._known(job.job_id).states:
                 self.update(job.job_id, states=frozenset({"CANCELLED"}))
 
+    def set_time_limit(self, who: Credential, job: JobRecord, minutes: int) -> None:
+        with self.faults.call("set_time_limit"):
+            self._administer(who)
+            self.update(job.job_id, time_limit_minutes=minutes)
+
     def node(self, who: Credential, name: str) -> NodeRecord:
         with self.faults.call("node"):
             self._admit(who)

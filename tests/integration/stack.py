@@ -5,6 +5,7 @@ import re
 import subprocess
 import threading
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,8 +34,18 @@ def eventually(look: Callable[[], T], seconds: float, what: str) -> T:
         time.sleep(_PERIOD)
 
 
-def _toml(keys: Mapping[str, object]) -> str:
-    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items())
+def _merged(old: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    sections = {name: {**old.get(name, {}), **value} for name, value in changes.items() if isinstance(value, dict)}
+    return {**old, **changes, **sections}
+
+
+def _toml(keys: Mapping[str, Any]) -> str:
+    """A file of keys and of sections with keys only; a JSON string, number, switch or list is TOML, too."""
+    sections = {name: value for name, value in keys.items() if isinstance(value, dict)}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in keys.items() if name not in sections]
+    for name, section in sections.items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in section.items())]
+    return "\n".join(lines) + "\n"
 
 
 @dataclass
@@ -281,14 +292,11 @@ class Stack:
 
     @contextmanager
     def configured(self, **changes: object) -> Iterator[None]:
-        """Both daemons started anew with these keys; a mapping is a section that the file does not have."""
-        sections = {name: value for name, value in changes.items() if isinstance(value, dict)}
-        keys = {name: value for name, value in changes.items() if name not in sections}
-        tail = "".join(f"\n[{name}]\n{_toml(section)}" for name, section in sections.items())
+        """Both daemons started anew with these keys; a mapping changes keys of a section."""
         before = {node: self.exec(node, "cat", _CONFIG) for node in NODES}
         try:
             for node in NODES:
-                self._configure(node, _toml(keys) + before[node] + tail)
+                self._configure(node, _toml(_merged(tomllib.loads(before[node]), changes)))
             yield
         finally:
             for node in NODES:

@@ -49,6 +49,7 @@ def test_a_tier_with_its_token(tmp_path: Path, tier: str) -> None:
         ('tier = "service"\n' + _USER, 'tier "service" needs service_user and service_token_file'),
         ('tier = "administrator"\n' + _FILE, 'tier "administrator" needs service_user and service_token_file'),
         (_USER + _FILE, 'serve nothing in tier "owner"; choose another tier'),
+        ("extend_time_limit = true\n", 'extend_time_limit needs tier "service" or "administrator"'),
         (_FILE, 'serve nothing in tier "owner"; choose another tier'),
     ],
 )

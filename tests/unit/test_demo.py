@@ -124,7 +124,7 @@ def test_output() -> None:
 
 @pytest.mark.parametrize("text", ["", "k8s=train.yaml", "k8s=train.yaml | k8s: 2/2 pods ready on compute[1-2]"])
 def test_comment(text: str) -> None:
-    checks.comment("k8s=train.yaml | k8s: finished: 2/2 ranks exited 0", "k8s=train.yaml", 2)
+    checks.comment("k8s=train.yaml | k8s: finished: 2/2 ranks exited 0; ready after 12 s", "k8s=train.yaml", 2)
     with pytest.raises(DemoError, match="comment"):
         checks.comment(text, "k8s=train.yaml", 2)
 

@@ -18,7 +18,7 @@ def test_all_ranks_well() -> None:
     assert story.outcome() is None
     story.sees(ended(1, 0))
     assert story.run.outcome is not None and story.run.outcome.exit_code == 0
-    assert story.run.sentence == "finished: 2/2 ranks exited 0"
+    assert story.run.sentence == "finished: 2/2 ranks exited 0; ready after 0 s"
 
 
 def test_first_failing_rank_wins_and_the_one_killed_for_it_does_not_count() -> None:
@@ -27,7 +27,7 @@ def test_first_failing_rank_wins_and_the_one_killed_for_it_does_not_count() -> N
     story.sees(pod(0, gate=None, node="compute1", deleting=True, ended=Ended(143, "Error", "", "2026-01-01T00:00:04Z")))
     assert story.run.outcome is not None
     assert (story.run.outcome.exit_code, story.run.outcome.rank) == (3, 1)
-    assert story.run.sentence == "failed: rank 1 on compute2 exited 3 (Error)"
+    assert story.run.sentence == "failed: rank 1 on compute2 exited 3 (Error); ready after 0 s"
 
 
 def test_failure_is_known_after_the_grace_while_others_go_on() -> None:

@@ -28,7 +28,8 @@ def test_one_node(world: World) -> None:
     assert attach.exit() == 0
     assert attach.lines == [(0, "one"), (0, "two")]
     assert attach.end == {"kind": "end", "exit": 0, "reason": "finished: 1/1 ranks exited 0"}
-    eventually(lambda: world.comment(job) == "my words, k8s=job.yaml | k8s: finished: 1/1 ranks exited 0")
+    said = "my words, k8s=job.yaml | k8s: finished: 1/1 ranks exited 0; ready after 0 s"
+    eventually(lambda: world.comment(job) == said)
     epilog = node.epilog(job)
     assert epilog.answer() == LET_THROUGH | RELEASED
     (scan,) = epilog.scanned

@@ -1,4 +1,4 @@
-"""The drain of a node in Slurm: our reason before slurmd's, lifted when the proof succeeds, and never another's."""
+"""What an administrator's token is used for: drains with our reason, lifted by the proof, and time given back."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from bridge.errors import Unavailable
 
 from .clients import Job
 from .node import Node
-from .story import CONFIG, Story, allocation, member
+from .story import CONFIG, Story, allocation, member, ready, record
 from .world import World, config
 
 REST = {"tier": "administrator", "service_user": "slurm", "service_token_file": "/nowhere/token"}
@@ -64,6 +64,39 @@ def test_a_reason_is_short_enough_for_sinfo() -> None:
     assert len(run.drain_reason) == 400
 
 
+def extended(waited: float, *, allowed: bool = True, limit: int | None = 60) -> Story:
+    """A job of this time limit whose only pod became ready after so many seconds."""
+    given = administrator()
+    assert given.slurmrest is not None
+    rest = given.slurmrest.model_copy(update={"extend_time_limit": allowed})
+    story = Story(allocation(("compute1",)), given.model_copy(update={"slurmrest": rest})).began()
+    story.tell(events.JobLearned(story.at, record(1, time_limit_minutes=limit)))
+    story.tell(events.NodeProven(story.at, 2)).tell(events.WorkloadCreated(story.at, "job-uid"))
+    return story.after(waited).sees(ready(0))
+
+
+@pytest.mark.parametrize(("waited", "minutes"), [(29.0, None), (31.0, 61), (89.0, 61), (91.0, 62)])
+def test_the_minutes_of_the_prolog_are_given_back(waited: float, minutes: int | None) -> None:
+    story = extended(waited)
+    assert story.answer() == Answer(0)
+    assert story.wants(do.ExtendLimit) == ([] if minutes is None else [do.ExtendLimit(7, minutes, 0)])
+    story.tell(events.Extended(story.at))
+    assert not story.wants(do.ExtendLimit)
+
+
+def test_they_are_given_back_only_where_the_site_says_so_and_there_is_a_limit() -> None:
+    assert not extended(100.0, allowed=False).wants(do.ExtendLimit)
+    assert not extended(100.0, limit=None).wants(do.ExtendLimit)
+
+
+def test_a_limit_that_cannot_be_lengthened_is_given_up() -> None:
+    story = extended(100.0)
+    for _ in range(5):
+        assert story.wants(do.ExtendLimit)
+        story.tell(events.Failed(story.at, "extend", "no answer from slurmrestd"))
+    assert not story.wants(do.ExtendLimit)
+
+
 def unproven(node: Node, job: Job) -> None:
     """The epilog came to its deadline over a process that lives on."""
     assert node.prolog(job).exit() == 0
@@ -86,7 +119,7 @@ def node(world: World, tmp_path: Path) -> Node:
 def test_a_drain_for_want_of_proof_is_lifted_by_the_proof(world: World, node: Node) -> None:
     job = world.job()
     unproven(node, job)
-    assert "still alive: process 4711" in world.rest.nodes["n1"]
+    assert world.rest.nodes["n1"].startswith("slurm-k8s-bridge slurm-demo-7-0: ")
     lingering = node.epilog(job, lingers=True)
     assert lingering.exit() == 0 and lingering.answer()["released"] == [7]
     assert world.rest.nodes == {}
