@@ -35,7 +35,12 @@ unit: venv ## Unit tests: the pure core and the borders against fakes
 # test's own: before the first one a new machine builds the whole stack, which the contract tests then find.
 .PHONY: integration
 integration: venv ## Tests on the real Slurm and Kubernetes; starts the stack, and stops it if it was not up
-	pytest --verbose --capture=no -o timeout_func_only=true tests/integration tests/contract
+	pytest --verbose --capture=no -o timeout_func_only=true --ignore=tests/integration/soak tests/integration tests/contract
+
+# Too long for every change. The nodes are a stack of their own beside the usual one.
+.PHONY: outage
+outage: venv ## Ten minutes without an API server while jobs end on eight nodes (SKB_OUTAGE=SECONDS)
+	SKB_NODES=8 pytest --verbose --capture=no -o timeout=1800 tests/integration/soak/test_long_outage.py
 
 .PHONY: test
 test: ## All of it: lint, unit, integration

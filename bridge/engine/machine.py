@@ -283,6 +283,7 @@ def _epilog_began(run: Run, event: events.EpilogBegan) -> Run:
     return replace(
         run,
         phase=Phase.RELEASE,
+        pods_clear=run.pods_clear or run.created_nothing,
         epilog_began=event.at,
         epilog_answer=None,
         leftovers=(),

@@ -232,6 +232,12 @@ class Run:
         """Whether this daemon follows the whole run: on the batch node, and where `attach` runs."""
         return self.is_batch or self.attached
 
+    @property
+    def created_nothing(self) -> bool:
+        """Whether this run certainly has nothing in Kubernetes: only the batch node creates, this is the one, and it
+        never came to a manifest. So an API server that is away does not keep the node from the next job."""
+        return self.is_batch and self.workload is Workload.NONE and not self.manifest and not self.workload_uid
+
     def tried(self, what: str) -> int:
         """How often in a row this activity has failed."""
         return self.tries.get(what, 0)

@@ -96,6 +96,7 @@ class Stack:
     def __init__(self, description: dict[str, Any]) -> None:
         self.description = description
         self.namespace = str(description["namespace"])
+        self.nodes: list[str] = description["nodes"]
         self.images: dict[str, str] = description["images"]
         self._disturbed = False
 
@@ -293,13 +294,13 @@ class Stack:
     @contextmanager
     def configured(self, **changes: object) -> Iterator[None]:
         """Both daemons started anew with these keys; a mapping changes keys of a section."""
-        before = {node: self.exec(node, "cat", _CONFIG) for node in NODES}
+        before = {node: self.exec(node, "cat", _CONFIG) for node in self.nodes}
         try:
-            for node in NODES:
+            for node in self.nodes:
                 self._configure(node, _toml(_merged(tomllib.loads(before[node]), changes)))
             yield
         finally:
-            for node in NODES:
+            for node in self.nodes:
                 self._configure(node, before[node])
 
     def _configure(self, node: str, text: str) -> None:
@@ -325,7 +326,7 @@ class Stack:
         self.await_idle(30)
         for kind in ("pytorchjobs", "pods", "services"):
             eventually(lambda kind=kind: not self.names(kind), 10, f"no {kind} left")  # type: ignore[misc]
-        for node in NODES:
+        for node in self.nodes:
             assert self.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split() == []
 
     def names(self, kind: str) -> list[str]:

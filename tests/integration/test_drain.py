@@ -74,7 +74,7 @@ def test_a_drain_for_want_of_proof_is_lifted_by_the_proof(stack: Stack) -> None:
     with gpu_held(stack, "compute1"):
         job = drained(stack)
         words = reason(stack, "compute1")
-        assert words.startswith(f"slurm-k8s-bridge slurm-demo-{job.id}-0: ") and GPU in words
+        assert words.startswith(f"slurm-k8s-bridge slurm-demo-{job.id}-0: ") and "holds /dev/fakegpu" in words
         assert not is_released(stack, job)
     stack.await_idle(30)
     eventually(lambda: is_released(stack, job), 10, "the run's marker removed")

@@ -68,6 +68,7 @@ def test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job(stack: Stac
         here = ("-N1", "--nodelist=compute1")  # each daemon knows of an outage what it has met itself
         held = stack.submit(container_job(stack.images["small"], "true"), *here, f"--comment={THIRD}")
         comes_to(stack, held, "try 3 of 3 failed, held: ")
+        stack.await_idle(30)  # nothing was created for it, so nothing has to be proven
         spared = stack.submit(container_job(stack.images["small"], "true"), *here)
         comes_to(stack, spared, "no workload is started until it does")
     waits_in_queue(stack, held, "job_requeued_in_held_state")

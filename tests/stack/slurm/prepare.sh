@@ -4,7 +4,8 @@
 
 slurm_config() {
     mkdir -p /etc/slurm /var/log/slurm /run/slurm
-    cp /stack/slurm/slurm.conf /stack/slurm/gres.conf /stack/slurm/cgroup.conf /etc/slurm/
+    cp /stack/slurm/gres.conf /stack/slurm/cgroup.conf /etc/slurm/
+    sed "s/compute\[1-2\]/compute[1-${SKB_NODES:?}]/" /stack/slurm/slurm.conf > /etc/slurm/slurm.conf
     chown slurm: /var/log/slurm
 }
 

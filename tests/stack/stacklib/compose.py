@@ -17,7 +17,10 @@ PROFILES = ("--profile", "kwok")
 
 
 def command(*arguments: str) -> list[str]:
-    """Return the docker compose command line for this stack."""
+    """Return the docker compose command line for this stack.
+
+    compose.yaml has two compute nodes, nodes.json what there are besides.
+    """
     return [
         "docker",
         "compose",
@@ -25,6 +28,8 @@ def command(*arguments: str) -> list[str]:
         project(),
         "--file",
         str(STACK / "compose.yaml"),
+        "--file",
+        str(run_dir() / "nodes.json"),
         "--env-file",
         str(run_dir() / "compose.env"),
         *arguments,

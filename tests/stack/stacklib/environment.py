@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from . import compose, network
-from .places import CHECKOUT, STACK, cache, project, run_dir
+from .places import CHECKOUT, NODES, STACK, cache, project, run_dir
 from .provision import Parts
 
 
@@ -21,6 +21,7 @@ def write_environment(parts: Parts, addresses: network.Addresses, *, kwok: bool)
         "SKB_SRC": str(CHECKOUT),
         "SKB_VENV": str(parts.venv),
         "SKB_PREFIX": addresses.prefix,
+        "SKB_NODES": str(len(NODES)),
         "SKB_REGISTRY_DATA": str(data),
         "SKB_PORT_APISERVER": str(addresses.apiserver_port),
         "SKB_PORT_REGISTRY": str(addresses.registry_port),
@@ -33,8 +34,20 @@ def write_environment(parts: Parts, addresses: network.Addresses, *, kwok: bool)
     values |= {f"SKB_BIN_{n.upper()}": str(f) for n, f in parts.programs.items() if "-" not in n}
     values |= {f"SKB_IMAGE_{n.upper()}": tag for n, tag in parts.images.items()}
     compose.write_env(run_dir() / "compose.env", values)
+    further = {name: _like_the_first(name, addresses) for name in NODES[2:]}
+    (run_dir() / "nodes.json").write_text(json.dumps({"services": further}))
     if kwok:
         _write_kwok_stages(parts.programs["kwok"])
+
+
+def _like_the_first(name: str, addresses: network.Addresses) -> dict[str, object]:
+    own = f"{run_dir()}/nodes/{name}"
+    return {
+        "extends": {"file": str(STACK / "compose.yaml"), "service": "compute1"},
+        "hostname": name,
+        "networks": {"stack": {"ipv4_address": addresses.node(name)}},
+        "volumes": [f"{own}:/stack/node:ro", f"{own}/secrets:/stack/secrets:ro"],
+    }
 
 
 def _write_kwok_stages(folder: Path) -> None:

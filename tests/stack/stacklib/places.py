@@ -10,7 +10,9 @@ from pathlib import Path
 STACK = Path(__file__).resolve().parent.parent
 CHECKOUT = STACK.parent.parent
 
-NODES = ("compute1", "compute2")
+_USUAL = 2
+
+NODES = tuple(f"compute{number + 1}" for number in range(int(os.environ.get("SKB_NODES", _USUAL))))
 NAMESPACE = "slurm-jobs"
 CLUSTER = "demo"
 # The images that jobs run: folder under images/ and name in the registry are the same.
@@ -27,8 +29,9 @@ def cache() -> Path:
 
 
 def project() -> str:
-    """Return the compose project's name, another one for every checkout."""
-    return "skb-" + hashlib.sha256(str(CHECKOUT).encode()).hexdigest()[:8]
+    """Return the compose project's name, another one for every checkout and number of nodes."""
+    many = f" with {len(NODES)} nodes" if len(NODES) != _USUAL else ""
+    return "skb-" + hashlib.sha256((str(CHECKOUT) + many).encode()).hexdigest()[:8]
 
 
 def run_dir() -> Path:

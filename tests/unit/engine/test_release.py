@@ -147,3 +147,21 @@ def test_a_released_run_wants_nothing() -> None:
     assert story.wants(object) == []  # type: ignore[arg-type]
     assert story.wake is None
     assert story.replayed() == story.run
+
+
+def test_a_run_that_created_nothing_needs_no_proof_of_the_api_server() -> None:
+    story = batch(1).began().tell(events.EpilogBegan(100.0))
+    assert not story.wants(do.ProveGone) and story.wants(do.ScanNode)
+    story.tell(events.Scanned(story.at, ()))
+    assert story.run.phase is Phase.RELEASED
+
+
+def test_another_node_than_the_batch_node_cannot_know_what_was_created() -> None:
+    story = member().began().tell(events.EpilogBegan(100.0))
+    assert not story.wants(do.ScanNode) and story.wants(do.ProveGone)
+
+
+def test_a_run_that_came_to_a_manifest_may_have_created_it() -> None:
+    story = batch(1).began().tell(events.JobLearned(100.0, record(1))).tell(events.NodeProven(100.0, 2))
+    story.tell(events.EpilogBegan(100.0))
+    assert not story.wants(do.ScanNode) and story.wants(do.DeleteWorkload)

@@ -342,7 +342,7 @@ def test_tls_and_a_renewed_authority(tmp_path: Path, connect: Connect) -> None:
     ca.write_bytes((old / "ca.pem").read_bytes())
     with ScriptedServer(context) as server:
         server.route = lambda _: Reply(POD)
-        client = connect(server.url, ca=ca, timeout=1)
+        client = connect(server.url, ca=ca, timeout=10)
         with pytest.raises(Unavailable, match="CERTIFICATE_VERIFY_FAILED"):
             client.pod("ns", "p")
         ca.write_bytes((new / "ca.pem").read_bytes() + b"\n")
