@@ -111,6 +111,16 @@ def test_nobody_passes_over_an_unproven_run_with_an_environment_that_cannot_be_r
     assert (answer["exit"], answer["released"], len(hook.scanned)) == (0, [7], 1)
 
 
+def test_an_environment_larger_than_anything_is_the_jobs_fault(world: World) -> None:
+    """Whatever a user got into it: never the node's."""
+    node, job = world.node(), world.job()
+    for variable in ("SLURM_JOB_NODELIST", "SLURM_JOB_EXTRA", "SLURM_JOB_WORK_DIR"):
+        answer = node.prolog(job, env=job.env("n1") | {variable: "n" * 300_000}).answer()
+        assert answer["exit"] == 0
+        assert "300000 characters" in answer["message"]
+    assert node.epilog(job, env=job.env("n1") | {"SLURM_JOB_EXTRA": "n" * 300_000}).exit() == 0
+
+
 def test_nobody_passes_over_an_unproven_run_after_a_restart(world: World) -> None:
     node, job = world.node(epilog_deadline=LONG), world.job()
     unproven(world, node, job)

@@ -183,6 +183,12 @@ def test_a_run_with_more_pods_than_a_frame_has_room_for_is_shown() -> None:
     assert (len(shown["pods"]), shown["pods_left_out"]) == (500, count - 500)
 
 
+def test_notices_are_told_up_to_a_number_and_a_length() -> None:
+    run = replace(batch().created().run, notices=("x" * 10_000,) * 10_000)
+    for told in (users._detail(run)["notices"], users._notices(run)):
+        assert (len(told), {len(notice) for notice in told}) == (100, {600})
+
+
 def test_stamps_of_ranks_that_the_run_does_not_have_are_not_kept(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)

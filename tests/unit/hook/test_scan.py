@@ -108,6 +108,12 @@ def test_what_cannot_be_seen_is_not_clean(proc: Path, tmp_path: Path) -> None:
         scan.leftovers([], [], None, str(tmp_path / "hidden"))
 
 
+def test_so_many_processes_are_told_and_no_more(proc: Path) -> None:
+    for pid in range(100, 400):
+        process(proc, pid, cgroup=f"0::/kubepods/pod{POD}/x\n")
+    assert len(scan.leftovers([POD], [], ML, str(proc))) == 50
+
+
 def test_the_real_proc_is_clean_of_a_pod_that_never_was() -> None:
     began = time.monotonic()
     assert scan.leftovers([POD], [], None) == []

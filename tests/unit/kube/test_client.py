@@ -110,6 +110,13 @@ def test_an_answer_without_end_does_not_fill_the_memory(
         connect(server.url).pod("ns", "p")
 
 
+def test_a_novel_of_a_webhook_is_cut(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(status(403, "Forbidden", "x" * 100_000))
+    with pytest.raises(Forbidden) as raised:
+        connect(server.url).create_workload("ns", {})
+    assert len(str(raised.value)) == len("Kubernetes: ") + 2000
+
+
 def test_a_read_is_tried_again(server: ScriptedServer, connect: Connect) -> None:
     server.answers(Drop(), Reply(b"", 503), Reply(POD))
     assert connect(server.url).pod("ns", "p")["metadata"]["uid"] == "u1"

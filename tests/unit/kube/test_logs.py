@@ -1,3 +1,4 @@
+import time
 from collections.abc import Iterator
 from threading import Event
 from typing import Any
@@ -5,6 +6,7 @@ from typing import Any
 import pytest
 
 from bridge.errors import Forbidden, Invalid, NotFound
+from bridge.kube import stream
 from bridge.kube.api import LogLine
 from tests.fakes.httpserver import Drop, Reply, ScriptedServer, Stream
 from tests.unit.kube.conftest import Connect
@@ -154,3 +156,28 @@ def test_stop_ends_it_and_keeps_half_a_line_back(server: ScriptedServer, connect
     assert next(followed).data == b"one\n"
     stop.set()
     assert list(followed) == []
+
+
+def test_a_reader_that_does_not_read_holds_the_server_back() -> None:
+    """The consumer takes one chunk and pauses: no more than the backlog is read ahead."""
+    given: list[int] = []
+
+    class Endless:
+        def read1(self, size: int) -> bytes:
+            given.append(size)
+            return b"x" * size
+
+        def shutdown(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    stop = Event()
+    response: Any = Endless()
+    source = stream.chunks(lambda: response, stop)
+    assert next(source)
+    while len(given) < stream._BACKLOG + 1:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    assert len(given) <= stream._BACKLOG + 2
+    stop.set()
+    source.close()

@@ -21,7 +21,7 @@ from bridge.errors import (
 )
 from bridge.slurmrest.api import Credential, JobRecord
 from bridge.slurmrest.client import SlurmRestClient
-from tests.fakes.httpserver import Drop, ScriptedServer, Silence, Stream
+from tests.fakes.httpserver import Drop, Reply, ScriptedServer, Silence, Stream
 
 RECORDED = Path(__file__).parent / "recorded"
 ME = Credential("ml", "head.sesame.sig")
@@ -243,6 +243,16 @@ def test_a_broken_server_is_unavailable_in_time(answer: Silence | Drop | Stream)
         server.answers(answer)
         rest = SlurmRestClient(Slurmrest(url=server.url, timeout=0.3))
         with pytest.raises(Unavailable):
+            rest.job(ME, 13)
+        rest.close()
+
+
+def test_an_answer_without_end_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bridge.slurmrest.client._BODY_LIMIT", 100_000)
+    with ScriptedServer() as server:
+        server.answers(*[Reply(b" " * 200_000 + b"{}")] * 3)
+        rest = SlurmRestClient(Slurmrest(url=server.url, timeout=5))
+        with pytest.raises(Unavailable, match="more than 100000 bytes"):
             rest.job(ME, 13)
         rest.close()
 

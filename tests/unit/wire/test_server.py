@@ -140,6 +140,16 @@ def test_a_frame_over_the_sockets_limit_ends_its_connection(tmp_path: Path) -> N
     server.stop()
 
 
+def test_a_peer_that_says_nothing_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "FIRST_FRAME_SECONDS", 0.1)
+    server = Server("test", listener("test", tmp_path / "s", 0o600), echo, BOUNDS)
+    server.start()
+    client = connect(tmp_path / "s")
+    assert client.receive() is None
+    client.close()
+    server.stop()
+
+
 def test_garbage_ends_its_own_connection_only(tmp_path: Path) -> None:
     path = tmp_path / "s"
     server = Server("test", listener("test", path, 0o600), echo, BOUNDS)
