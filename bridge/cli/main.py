@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from bridge import __version__, wellknown
@@ -77,7 +78,14 @@ def _status(options: argparse.Namespace) -> int:
             f"met {status['unknown']['count']} times what the fault table has no row for: {status['unknown']['last']}"
         )
     gc.tell_summary(status["reconciler"])
+    if status["last_fault"]:
+        print(_last_fault(status["last_fault"]))
     return _table(status)
+
+
+def _last_fault(fault: dict[str, Any]) -> str:
+    when = datetime.fromtimestamp(fault["at"]).astimezone().isoformat(" ", "seconds")
+    return f"this node failed the {fault['phase']} of job {fault['job']} ({when}): {fault['sentence']}"
 
 
 def _down(contact: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from bridge.engine.door import Admission, Door, credential
 from bridge.engine.executor import Executor
 from bridge.engine.health import KUBERNETES, Contact, Unknown
 from bridge.engine.inbox import Happened, HookArrived, HookClosed, HookScanned, Message, Stop, TokenBrought
+from bridge.engine.last_fault import Fault, LastFault
 from bridge.engine.ledger import Ledger
 from bridge.engine.logs import LogHub
 from bridge.engine.machine import met_unknown, next_run
@@ -56,6 +57,7 @@ class Engine:
         self._executor: Executor | None = None
         self._touched: set[RunKey] = set()
         self._ledger = Ledger(journal)
+        self._last_fault = LastFault(journal)
         self.beat = clock.now()
         self.changed = threading.Condition()
         self.runs: Mapping[RunKey, Run] = MappingProxyType({})
@@ -85,6 +87,11 @@ class Engine:
     def unknown(self) -> Unknown:
         """What this daemon has met that no row of the fault table describes."""
         return Unknown() if self._executor is None else self._executor.health.unknown()
+
+    @property
+    def last_fault(self) -> Fault | None:
+        """Why this node was taken out of service, while no pod has started here since."""
+        return self._last_fault.told
 
     @property
     def waiting_hooks(self) -> int:
@@ -284,9 +291,17 @@ class Engine:
         for hook in self._desk:
             answer = self._answer_for(hook)
             if answer is not None:
+                self._note(hook, answer)
                 unmarked = self._unmarked(hook, answer)
                 if self._desk.answer(hook, answer, unmarked):
                     self._marked.difference_update(unmarked)
+
+    def _note(self, hook: Hook, answer: Answer) -> None:
+        run = None if hook.key is None else self._runs.get(hook.key)
+        if answer.exit:
+            self._last_fault.failed(hook.job_id, hook.phase, answer.message or "")
+        elif hook.phase == "prolog" and run is not None and run.own_pod is not None and run.own_pod.started:
+            self._last_fault.works()
 
     def _answer_for(self, hook: Hook) -> Answer | None:
         if hook.decided is not None:

@@ -101,7 +101,13 @@ class UserDoor:
             **_rows(live),
             "waiting_hooks": self._engine.waiting_hooks,
             "reconciler": gc_answer.summary(self._reconciler.report, peer.uid == 0, clock.now()),
+            "last_fault": self._last_fault(peer),
         }
+
+    def _last_fault(self, peer: Peer) -> dict[str, Any] | None:
+        """Root's: it may name somebody's run."""
+        fault = self._engine.last_fault
+        return asdict(fault) if fault is not None and peer.may_see(0) else None
 
     def _tier(self) -> str:
         if self._config.slurmrest is None:

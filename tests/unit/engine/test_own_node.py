@@ -241,6 +241,29 @@ def test_a_repaired_node_takes_the_same_job_again(world: World) -> None:
     assert world.is_empty
 
 
+def test_status_says_why_until_a_pod_has_started_here_again(world: World) -> None:
+    node, job = quick(world), world.job()
+    dead(world, node)
+    sentence = node.prolog(job).answer()["message"]
+    node.crash()
+    node.peer_uid = 0
+    fault = node.ask(verb="status")["last_fault"]
+    assert (fault["job"], fault["phase"], fault["sentence"]) == (job.id, "prolog", sentence)
+    node.peer_uid = 2001
+    assert node.ask(verb="status")["last_fault"] is None, "root's business"
+    node.peer_uid = 0
+    assert node.epilog(job).exit() == 1
+    assert node.ask(verb="status")["last_fault"]["sentence"] == sentence, "the cause, not what came of it"
+    world.cluster.revive("n1")
+    node.kubelet.fault = ""
+    assert node.foreign_prolog(8).exit() == 0
+    assert node.ask(verb="status")["last_fault"] is not None, "no pod has started yet"
+    again = world.job(restart=1)
+    assert node.prolog(again).exit() == 0
+    assert node.ask(verb="status")["last_fault"] is None
+    assert node.epilog(again).exit() == 0
+
+
 def test_missing_gpus_drain_the_node_once_it_has_been_up_for_a_while(world: World) -> None:
     node, job = quick(world), world.job()
     world.cluster.add_node("n1", boot_id="boot-n1", gpus=1)
