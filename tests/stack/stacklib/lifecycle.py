@@ -168,7 +168,7 @@ def _await_healthy(service: str) -> None:
 
 def _await_slurm() -> None:
     def in_service() -> bool:
-        states = compose.run_in("login", "sinfo", "--noheader", "--Node", "--format=%T").split()
+        states = compose.run_in("login", "sinfo", "--noheader", "--Node", "--partition=main", "--format=%T").split()
         return len(states) == len(NODES) and all(state in _IN_SERVICE for state in states)
 
     cure = "`tests/stack/stack exec login -- sinfo -R` says why"
