@@ -33,3 +33,17 @@ def pytorch_job(image: str, *arguments: str) -> str:
             "spec": {"pytorchReplicaSpecs": {"Master": replica, "Worker": replica}},
         }
     )
+
+
+def stubborn(image: str, script: str, grace: int, **container: object) -> str:
+    """A job of one process that ignores SIGTERM and is killed after ``grace`` seconds."""
+    training = {"name": "pytorch", "image": image, "command": ["sh", "-c", f"trap '' TERM; {script}"], **container}
+    pod = {"terminationGracePeriodSeconds": grace, "containers": [training]}
+    return json.dumps(
+        {
+            "apiVersion": "kubeflow.org/v1",
+            "kind": "PyTorchJob",
+            "metadata": {"name": "stubborn"},
+            "spec": {"pytorchReplicaSpecs": {"Worker": {"template": {"spec": pod}}}},
+        }
+    )
