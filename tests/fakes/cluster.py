@@ -135,6 +135,9 @@ class FakeCluster:
         change["startTime"] = "2026-01-01T00:00:00Z"
         self.kube.change("pod", self.namespace, pod, **change)
 
+    def _node_of(self, pod: str) -> str:
+        return str(self.kube.get("pod", self.namespace, pod)["spec"]["nodeName"])
+
     def _settle(self) -> None:
         with self._turn:
             if self._playing:
@@ -163,7 +166,7 @@ class FakeCluster:
                 continue
             if pod["metadata"].get("deletionTimestamp"):
                 self.finish(name)
-            elif self.schedule(name) and _wanted_node(pod) not in self.dead_kubelets:
+            elif self.schedule(name) and self._node_of(name) not in self.dead_kubelets:
                 self.start(name)
         self.collect()
 
