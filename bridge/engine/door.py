@@ -6,7 +6,7 @@ came back with another start is another run: the older one has to be gone first,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridge.config import Config
 from bridge.engine import events
@@ -44,7 +44,7 @@ class Door:
         of_job = [key for key in runs if key.job_id == hook.job_id]
         if hook.request.lingers:
             return self._lingering(hook, [key for key in of_job if runs[key].phase in (Phase.RELEASE, Phase.RELEASED)])
-        at, marker, allocation = hook.arrived, hook.request.marker, _allocation_or_none(hook)
+        at, marker, allocation = hook.arrived, hook.request.marker, _ended_allocation(hook)
         ended = tuple((key, events.EpilogBegan(at)) for key in of_job)
         if allocation is not None:
             hook.key = _key(allocation)
@@ -179,6 +179,15 @@ def _is_start_of(run: Run, allocation: Allocation) -> bool:
 
 def _key(allocation: Allocation) -> RunKey:
     return RunKey(allocation.cluster, allocation.job_id, allocation.restart)
+
+
+def _ended_allocation(hook: Hook) -> Allocation | None:
+    """The allocation that an epilog ends. Of a job that was requeued while its prolog waited, slurmd 24.11 says the
+    next restart count already; the marker says which run its prolog began."""
+    allocation, marker = _allocation_or_none(hook), hook.request.marker
+    if allocation is None or marker is None or marker.restart >= allocation.restart:
+        return allocation
+    return replace(allocation, restart=marker.restart, start_time=marker.start or allocation.start_time)
 
 
 def _allocation_or_none(hook: Hook) -> Allocation | None:

@@ -1,13 +1,15 @@
 """A fault that all nodes share burns no node and loses no job: it goes back into the queue with the reason."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
 from .specs import container_job, pytorch_job
 from .stack import Job, Stack, eventually
 
+Fault = Callable[[Stack], AbstractContextManager[None]]
 THIRD = "k8s=job.yaml | k8s: try 2 of 3 failed, requeued: the API server does not answer"
 
 
@@ -34,8 +36,8 @@ def comes_to(stack: Stack, job: Job, words: str) -> None:
 
 def waits_in_queue(stack: Stack, job: Job, reason: str) -> None:
     """Requeued once, with this reason, and the nodes in service."""
+    eventually(lambda: stack.show(job).get("Reason") == reason, 90, f"job {job.id} pending for {reason}")
     stack.await_idle(60)
-    eventually(lambda: stack.show(job).get("Reason") == reason, 20, f"job {job.id} pending for {reason}")
     assert stack.show(job)["JobState"] == "PENDING"
     assert stack.show(job)["Restarts"] == "1"
 
@@ -85,3 +87,64 @@ def test_a_users_mistake_is_held_where_the_site_says_so(stack: Stack) -> None:
         waits_in_queue(stack, job, "job_requeued_in_held_state")
         assert "kind" in stack.output(job)
     stack.exec("login", "scancel", str(job.id), user="ml")
+
+
+@contextmanager
+def bad_token(stack: Stack) -> Iterator[None]:
+    """The nodes' credential for Kubernetes is not taken any more."""
+    path = "/etc/slurm-k8s-bridge/kubeconfig"
+    spoil = f"cp -p {path} {path}.good && sed -i 's/\\(token: *\\).*/\\1expired/' {path}"
+    try:
+        for node in stack.nodes:
+            stack.sh(node, spoil)
+        yield
+    finally:
+        for node in stack.nodes:
+            stack.sh(node, f"mv {path}.good {path}")
+
+
+@contextmanager
+def api_server_hangs(stack: Stack) -> Iterator[None]:
+    with stack.paused("kube-apiserver"):
+        yield
+
+
+@contextmanager
+def operator_stopped(stack: Stack) -> Iterator[None]:
+    with stack.stopped("training-operator"):
+        yield
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (bad_token, "credential"),
+        (api_server_hangs, "the API server does not answer"),
+        (operator_stopped, "the training-operator has made no pod"),
+    ],
+)
+def test_what_all_nodes_share_drains_none(stack: Stack, fault: Fault, words: str) -> None:
+    with fault(stack):
+        job = stack.submit(container_job(stack.images["small"], "true"), "-N2", "--gpus-per-node=2", "--no-requeue")
+        comes_to(stack, job, "failed: not started after 12 s: ")
+        assert words in stack.comment(job)
+        eventually(lambda: stack.show(job)["JobState"] in ("CANCELLED", "COMPLETING"), 20, "the job cancelled")
+    stack.await_end(job, 90)
+    assert stack.state(job) == "CANCELLED"
+
+
+def test_without_slurmrestd_the_job_is_requeued_all_the_same(stack: Stack) -> None:
+    with stack.stopped("slurmrestd"):
+        job = stack.submit(container_job(stack.images["small"], "true"), "-N1")
+        waits_in_queue(stack, job, "BeginTime")
+    stack.exec("login", "scancel", str(job.id), user="ml")
+
+
+def test_slurmctld_restarts_while_a_prolog_waits(stack: Stack) -> None:
+    """Its answers are missing for a while; the job starts as if nothing had been."""
+    with stack.stopped("training-operator"):
+        job = stack.submit(container_job(stack.images["small"], "true"), "-N2", "--gpus-per-node=2")
+        eventually(lambda: stack.objects("pytorchjobs"), 20, "the workload")
+        stack.docker("restart", "slurmctld")
+    stack.await_end(job, 90)
+    assert stack.state(job) == "COMPLETED"

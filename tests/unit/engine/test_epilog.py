@@ -1,6 +1,7 @@
 """Epilogs over real sockets: bare, twice, early, in an outage; and the hook of a prolog that goes away."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,16 @@ def test_a_marker_names_the_run_where_slurm_has_changed_its_start(world: World) 
 def test_a_marker_of_another_restart_says_nothing_about_this_run(world: World) -> None:
     node, job = world.node(), world.job()
     assert node.epilog(job, marker={"restart": 1, "start": 5}).answer()["released_runs"] == [[7, 0, job.start]]
+
+
+def test_the_epilog_of_a_requeued_job_is_that_of_the_run_which_its_marker_shows(world: World) -> None:
+    """slurmd says the next restart count already, and perhaps the next start."""
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    shown = {"restart": 0, "start": job.start}
+    requeued = node.epilog(replace(job, restart=1, start=job.start + 60), marker=shown)
+    assert requeued.answer()["released_runs"] == [[7, 0, job.start]]
+    assert list(node.engine.runs) == [job.key], "nothing is looked for under the number of a run that never was"
 
 
 def test_a_bare_epilog_without_journal_sweeps_by_job_id(world: World) -> None:
