@@ -93,6 +93,8 @@ class Transport:
         while True:
             answer = self.call(Request("GET", path, asked, accept=accept))
             items, metadata = answer.get("items"), answer.get("metadata")
+            if items is None and "items" in answer and answer.get("kind") == "PartialObjectMetadataList":
+                items = []  # the API server writes null where there are none, in these lists alone (tried on 1.36)
             if not isinstance(items, list) or not isinstance(metadata, dict):
                 # An empty answer proves nothing: only a list without items says that there are none.
                 raise Unavailable(f"The API server's answer for {path} is not a list")

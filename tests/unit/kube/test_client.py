@@ -218,6 +218,16 @@ def test_a_survey_is_cheap_and_whole(server: ScriptedServer, connect: Connect) -
     }
 
 
+def test_a_survey_of_nothing(server: ScriptedServer, connect: Connect) -> None:
+    nothing = {"kind": "PartialObjectMetadataList", "metadata": {"resourceVersion": "7"}, "items": None}
+    server.answers(Reply(nothing))
+    assert connect(server.url).survey_workloads("ns", {}) == []
+    for answer in (nothing | {"kind": "PodList"}, {"kind": nothing["kind"], "metadata": {}}):
+        server.route = lambda _, answer=answer: Reply(answer)
+        with pytest.raises(Unavailable, match="not a list"):
+            connect(server.url).survey_workloads("ns", {})
+
+
 def test_an_empty_answer_is_no_empty_list(server: ScriptedServer, connect: Connect) -> None:
     server.route = lambda _: Reply({})
     with pytest.raises(Unavailable, match="not a list"):
