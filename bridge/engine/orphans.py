@@ -5,7 +5,7 @@ wiped, or be the copy of last week. What proves it, in this order: this node's j
 released; this node knows a later run of the same job; slurmctld says so. Without proof it is left to a person, with
 the command.
 
-Of the released runs the journal keeps the last ones only (`loop._KEPT_RELEASED`). An orphan that is found after as
+Of the released runs the journal keeps the last ones only (`ledger.KEPT_RUNS`). An orphan that is found after as
 many later runs have been released here has lost the first proof, and needs one of the others.
 """
 

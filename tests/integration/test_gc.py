@@ -1,0 +1,169 @@
+"""A workload that has outlived its run goes, by itself or at once by `bridgectl gc`; what may live stays."""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from .specs import container_job
+from .stack import NODES, Job, Stack, eventually
+
+HASTY = {"reconcile_period": 0.5, "orphan_grace": 2.0}
+_ON_COMPUTE1 = ("-N1", "-w", "compute1", "--gpus-per-node=2")
+_TOKEN = "/etc/slurm-k8s-bridge/slurm-token"
+_JOURNAL = "/var/lib/slurm-k8s-bridge/journal"
+
+
+def running(stack: Stack) -> Job:
+    """A job that trains on compute1; its script does not attach, which would end it with the daemon's memory."""
+    spec = container_job(stack.images["small"], "trap 'exit 143' TERM; sleep 300 & wait")
+    job = stack.submit(spec, *_ON_COMPUTE1, script="echo here; sleep 300")
+    eventually(lambda: "here" in stack.output(job), 60, "training")
+    return job
+
+
+def workload_of(stack: Stack, job: Job) -> dict[str, Any]:
+    """The job's workload."""
+    (found,) = stack.objects("pytorchjobs", f"slurm-k8s-bridge/job={job.id}")
+    return found
+
+
+def cancelled(stack: Stack, job: Job) -> None:
+    """The job is over and its nodes are free."""
+    stack.exec("login", "scancel", str(job.id), user="ml")
+    stack.await_end(job)
+
+
+def made_again(stack: Stack, workload: dict[str, Any]) -> str:
+    """Somebody makes the workload of a run that is over; its name."""
+    old = workload["metadata"]
+    metadata = {key: old[key] for key in ("name", "namespace", "labels", "annotations")}
+    made = {"apiVersion": workload["apiVersion"], "kind": workload["kind"], "metadata": metadata}
+    stack.kubectl("create", "-f", "-", stdin=json.dumps(made | {"spec": workload["spec"]}))
+    return str(old["name"])
+
+
+def gc(stack: Stack, *options: str, user: str = "root") -> tuple[int, str]:
+    """Exit code and output of `bridgectl gc` on compute1."""
+    words = ["docker", "exec", "--user", user, stack.container("compute1"), "bridgectl", "gc", *options]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+def states(stack: Stack) -> dict[str, str]:
+    """What each workload is, seen from compute1."""
+    _, answer = gc(stack, "--dry-run", "-o", "json")
+    return {row["workload"]: row["state"] for row in json.loads(answer)["workloads"]}
+
+
+def reconciler(stack: Stack) -> dict[str, Any]:
+    """What `bridgectl status` tells root about the last look on compute1."""
+    found: dict[str, Any] = json.loads(stack.exec("compute1", "bridgectl", "status", "-o", "json"))["reconciler"]
+    return found
+
+
+def stays(stack: Stack, workload: dict[str, Any], seconds: float) -> None:
+    """Look after look, nothing happens to it."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        looks = reconciler(stack)
+        assert looks["details"]["deleted"] == []
+        assert looks["details"]["faults"] == []
+        found = stack.objects("pytorchjobs", f"slurm-k8s-bridge/run={workload['metadata']['name']}")
+        assert [item["metadata"]["uid"] for item in found] == [workload["metadata"]["uid"]]
+        assert "deletionTimestamp" not in found[0]["metadata"]
+
+
+def wipe(stack: Stack) -> None:
+    """compute1's state directory is lost, the markers of its hooks with it or not."""
+    stack.sh("compute1", f"systemctl stop slurm-k8s-bridge && rm -rf {_JOURNAL}/* && systemctl start slurm-k8s-bridge")
+    eventually(lambda: reconciler(stack)["seconds_ago"] is not None, 20, "a first look")
+
+
+@contextmanager
+def with_a_service_token(stack: Stack) -> Iterator[None]:
+    """The site gives the bridge a token of its own."""
+    token = stack.exec("slurmctld", "scontrol", "token", "username=root", "lifespan=600")
+    try:
+        for node in NODES:
+            stack.exec(node, "install", "-m", "0600", "-o", "slurm-k8s-bridge", "/dev/stdin", _TOKEN, stdin=token)
+        yield
+    finally:
+        for node in NODES:
+            stack.exec(node, "rm", "-f", _TOKEN)
+
+
+@pytest.fixture(scope="module")
+def released(running_stack: Stack) -> dict[str, Any]:
+    """The workload of a run that compute1's journal knows as released."""
+    running_stack.make_clean()
+    job = running(running_stack)
+    workload = workload_of(running_stack, job)
+    cancelled(running_stack, job)
+    return workload
+
+
+def test_gc_shows_an_orphan_to_root_and_deletes_it_at_once(stack: Stack, released: dict[str, Any]) -> None:
+    name = made_again(stack, released)
+    assert gc(stack, "--dry-run", user="ml")[0] == 64
+    code, told = gc(stack, "--dry-run")
+    assert code == 0, told
+    assert f"{name}: orphan, deleted in " in told
+    assert name in stack.names("pytorchjobs")
+    code, told = gc(stack)
+    assert code == 0, told
+    assert f"{name}: deleted: this node's journal says that its run was released" in told
+    eventually(lambda: not stack.names("pytorchjobs"), 20, "no workload")
+
+
+def test_an_orphan_goes_by_itself_and_what_lives_stays(stack: Stack, released: dict[str, Any]) -> None:
+    with stack.configured(timing=HASTY):
+        job = running(stack)
+        live = workload_of(stack, job)
+        name = made_again(stack, released)
+        eventually(lambda: stack.names("pytorchjobs") == [live["metadata"]["name"]], 40, "the orphan is gone")
+        (deleted,) = reconciler(stack)["details"]["deleted"]
+        assert (deleted["workload"], deleted["why"]) == (
+            name,
+            "this node's journal says that its run was released",
+        )
+        assert states(stack) == {live["metadata"]["name"]: "live"}
+        assert workload_of(stack, job)["metadata"]["uid"] == live["metadata"]["uid"]
+        assert stack.show(job)["JobState"] == "RUNNING"
+        cancelled(stack, job)
+
+
+def test_a_wiped_state_directory_deletes_nothing(stack: Stack) -> None:
+    with stack.configured(timing=HASTY):
+        job = running(stack)
+        live = workload_of(stack, job)
+        wipe(stack)
+        stays(stack, live, 2 * HASTY["orphan_grace"])
+        code, told = gc(stack)
+        assert code == 1, told
+        assert f"{live['metadata']['name']}: unconfirmed: this node's journal does not know its run" in told
+        assert f"kubectl -n {stack.namespace} delete pytorchjob {live['metadata']['name']}" in told
+        stays(stack, live, 0.1)
+        assert stack.show(job)["JobState"] == "RUNNING"
+        cancelled(stack, job)
+
+
+def test_with_a_service_token_slurmctld_says_what_lives_and_what_is_over(stack: Stack) -> None:
+    tier = {"tier": "service", "service_user": "root", "service_token_file": _TOKEN}
+    with with_a_service_token(stack), stack.configured(timing=HASTY, slurmrest=tier):
+        job = running(stack)
+        workload = workload_of(stack, job)
+        name = workload["metadata"]["name"]
+        wipe(stack)
+        assert states(stack) == {name: "live"}
+        stays(stack, workload, 2 * HASTY["orphan_grace"])
+        cancelled(stack, job)
+        wipe(stack)
+        made_again(stack, workload)
+        eventually(lambda: not stack.names("pytorchjobs"), 40, "the orphan is gone")
+        (deleted,) = reconciler(stack)["details"]["deleted"]
+        assert (deleted["workload"], deleted["why"]) == (name, "slurmctld says that its job is over (cancelled)")
