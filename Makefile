@@ -60,6 +60,10 @@ stack-down: ## Remove the stack; what was built stays in the cache
 demo: ## Show one job the whole way, on the stack
 	@$(PYTHON) tests/demo/demo
 
+.PHONY: docs
+docs: venv ## Make the page of the documentation that the code knows: docs/faults.md
+	python -c 'from bridge.cli.main import main; main()' explain --table -o markdown >docs/faults.md
+
 .PHONY: clean
 clean: ## Remove what tools left in the checkout; the cache stays
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build *.egg-info

@@ -11,8 +11,9 @@ from typing import Any
 from bridge import __version__, wellknown
 from bridge.cli import gc
 from bridge.cli.attach import attach
+from bridge.cli.explain import explain
 from bridge.errors import BridgeError
-from bridge.wire.client import ask
+from bridge.wire.client import ask_once
 
 _BROKEN_PIPE = 141  # 128 + SIGPIPE: the reader has gone, as a shell would show it
 _INTERRUPTED = 130  # 128 + SIGINT
@@ -46,7 +47,17 @@ def _parser() -> argparse.ArgumentParser:
     _add(verbs, "show", "one run on this node", _show).add_argument("job", type=int, metavar="JOBID")
     verb = _add(verbs, "gc", "root: delete the workloads on this node whose run is proven over", _gc)
     verb.add_argument("--dry-run", action="store_true", help="only show every workload, what it is, and why")
+    _add_explain(verbs)
     return parser
+
+
+def _add_explain(verbs: Any) -> None:
+    verb = verbs.add_parser("explain", help="why a job did not start or ended: its row of the fault table")
+    verb.add_argument("job", type=int, nargs="?", metavar="JOBID")
+    verb.add_argument("--table", action="store_true", help="all rows of the fault table")
+    verb.add_argument("-o", "--output", choices=["text", "json", "markdown"], default="text")
+    verb.add_argument("--json", action="store_const", const="json", dest="output", help="the same as -o json")
+    verb.set_defaults(command=explain)
 
 
 def _add(verbs: Any, name: str, text: str, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
@@ -56,16 +67,8 @@ def _add(verbs: Any, name: str, text: str, command: Callable[[argparse.Namespace
     return verb
 
 
-def _answer(message: dict[str, Any]) -> dict[str, Any]:
-    for frame in ask(message):
-        if frame.get("kind") in ("error", "busy"):
-            raise BridgeError(str(frame["sentence"]))
-        return frame
-    raise BridgeError("bridged closed the connection without an answer; see its log (journalctl -u slurm-k8s-bridge)")
-
-
 def _status(options: argparse.Namespace) -> int:
-    status = _answer({"verb": "status"})
+    status = ask_once({"verb": "status"})
     if options.output == "json":
         return _json(status)
     print(f"bridged {status['version']} on {status['node']}, Slurm cluster {status['cluster']}")
@@ -93,12 +96,12 @@ def _down(contact: dict[str, Any]) -> str:
 
 
 def _ps(options: argparse.Namespace) -> int:
-    answer = _answer({"verb": "ps"})
+    answer = ask_once({"verb": "ps"})
     return _json(answer["runs"]) if options.output == "json" else _table(answer)
 
 
 def _show(options: argparse.Namespace) -> int:
-    run = _answer({"verb": "show", "job": options.job})["run"]
+    run = ask_once({"verb": "show", "job": options.job})["run"]
     if options.output == "json":
         return _json(run)
     for name, value in run.items():
@@ -114,7 +117,7 @@ def _gc(options: argparse.Namespace) -> int:
     if os.geteuid() != 0:
         print("bridgectl: gc shows and deletes everybody's workloads; run it as root", file=sys.stderr)
         return wellknown.EXIT_USAGE
-    answer = _answer({"verb": "gc", "dry_run": options.dry_run})
+    answer = ask_once({"verb": "gc", "dry_run": options.dry_run})
     if options.output == "json":
         _json(answer)
     else:

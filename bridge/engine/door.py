@@ -13,6 +13,7 @@ from bridge.engine import events
 from bridge.engine.desk import Desk, Hook
 from bridge.engine.state import Answer, Phase, Run, SpecFile
 from bridge.errors import AllocationError
+from bridge.job.faults.runs import EARLIER_RUN, ENVIRONMENT
 from bridge.job.ids import RunKey
 from bridge.slurm.environ import Allocation, from_environ
 from bridge.slurmrest.api import Credential
@@ -74,7 +75,8 @@ class Door:
         try:
             allocation = from_environ(hook.request.env) if hook.request.bridge else None
         except AllocationError as error:
-            return self._wait(hook, blockers, at) if blockers else Admission(answer=Answer(0, str(error)))
+            told = Answer(0, ENVIRONMENT.finding(str(error)).sentence)
+            return self._wait(hook, blockers, at) if blockers else Admission(answer=told)
         if allocation is None:
             return self._wait(hook, blockers, at) if blockers else Admission(answer=Answer(0))
         key = _key(allocation)
@@ -106,11 +108,8 @@ class Door:
         if at < self.deadline(hook):
             return WAIT
         names = ", ".join(sorted({run.name for run in blockers}))
-        sentence = (
-            f"an earlier run ({names}) is not proven gone from this node and may hold its GPUs; "
-            f"see bridgectl show {blockers[0].key.job_id}, end what is left, then resume the node"
-        )
-        return Admission(answer=Answer(1, sentence))
+        found = EARLIER_RUN.finding(names, job=blockers[0].key.job_id)
+        return Admission(answer=Answer(1, found.sentence))
 
     def _wait_for_room(self, hook: Hook, at: float) -> Admission:
         """Never the node's fault, and nobody else's: the job goes on without a run, and `attach` says that there is

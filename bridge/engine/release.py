@@ -9,7 +9,8 @@ from dataclasses import replace
 from bridge.config import Config
 from bridge.engine import drain
 from bridge.engine.state import Answer, Effort, Phase, Run, Workload
-from bridge.job.faults import Verdict
+from bridge.job.faults import Fault, Verdict
+from bridge.job.faults.runs import LEFTOVERS, NOT_SCANNED, PODS_REMAIN
 
 MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to the batch node
 
@@ -67,10 +68,11 @@ def _is_deleted(run: Run) -> bool:
 
 def _why_not(config: Config, run: Run) -> str:
     waited = f"{run.name} is not proven gone from this node after {_patience(config, run):.0f} s"
-    return f"{waited}: {obstacle(run)}; {_cure(run)}, then resume the node"
+    return f"{waited}: {obstacle(run)}; {hindrance(run).cure}"
 
 
-def _cure(run: Run) -> str:
+def hindrance(run: Run) -> Fault:
+    """The row of what keeps this run from being released."""
     if run.leftovers:
-        return "end them"
-    return "look at the hook's log" if run.pods_clear else "look at kubelet and API server"
+        return LEFTOVERS
+    return NOT_SCANNED if run.pods_clear else PODS_REMAIN

@@ -17,10 +17,11 @@ from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.reconciler import Reconciler
 from bridge.engine.release import obstacle
-from bridge.engine.state import Outcome, Phase, Run
+from bridge.engine.state import Effort, Outcome, Phase, Run, Workload
 from bridge.engine.wanted import wanted
 from bridge.errors import BridgeError, ConfigError
 from bridge.job.faults import Verdict
+from bridge.job.faults.runs import ENDED_BY_SLURM
 from bridge.slurmrest.api import Credential
 from bridge.slurmrest.service import ServiceToken
 from bridge.wire.frames import Channel
@@ -255,7 +256,7 @@ def _outcome_of(run: Run | None) -> Outcome | None:
         own_fault = run.judgement.verdict is Verdict.JOB
         return Outcome(1 if own_fault else wellknown.EXIT_INFRASTRUCTURE, f"failed: {run.judgement.sentence}")
     if run.outcome is None and run.phase in (Phase.RELEASE, Phase.RELEASED):
-        return Outcome(wellknown.EXIT_INFRASTRUCTURE, "failed: Slurm ended the job while its training ran")
+        return Outcome(wellknown.EXIT_INFRASTRUCTURE, f"failed: {ENDED_BY_SLURM.cause}")
     return run.outcome
 
 
@@ -313,6 +314,8 @@ def _detail(run: Run) -> dict[str, Any]:
     return {
         "verdict": None if run.judgement is None else run.judgement.verdict.value,
         "reason": None if run.judgement is None else run.judgement.sentence,
+        "fault": _fault(run),
+        "done": list(_done(run)),
         "workload_state": run.workload.value,
         "workload_uid": run.workload_uid,
         **_pods(run),
@@ -321,6 +324,31 @@ def _detail(run: Run) -> dict[str, Any]:
         "trouble": run.trouble,
         "leftovers": list(run.leftovers),
     }
+
+
+def _fault(run: Run) -> str | None:
+    """Name of the row of the fault table that decided about this run."""
+    named = run.judgement.fault if run.judgement is not None else run.outcome.fault if run.outcome is not None else ""
+    return named or None
+
+
+def _done(run: Run) -> Iterator[str]:
+    """What the bridge did about this run in Slurm and in Kubernetes."""
+    if run.sentence and run.reported == run.sentence:
+        yield "told in the job's comment"
+    if not run.reporting and run.is_batch:
+        yield f"not told to Slurm: {run.no_report or 'slurmrestd is not asked'}"
+    if run.cancel in (Effort.DONE, Effort.GIVEN_UP):
+        yield "the job was cancelled" if run.cancel is Effort.DONE else "the job could not be cancelled"
+    answer = run.prolog_answer
+    if answer is not None and answer.requeue is not None:
+        yield "the job was put back into the queue" + (" and held" if answer.requeue.hold else "")
+    if run.judgement is not None and answer is not None:
+        yield f"the prolog on this node ended with {answer.exit}"
+    if run.judgement is not None and run.workload in (Workload.DELETING, Workload.GONE):
+        yield "what had been made in Kubernetes was deleted"
+    if run.phase is Phase.RELEASED:
+        yield "this node is proven free of it"
 
 
 def _pod(run: Run, rank: int) -> dict[str, Any]:

@@ -39,3 +39,15 @@ def ask(message: dict[str, Any], path: Path = Path(wellknown.USER_SOCKET)) -> It
         ) from error
     finally:
         channel.close()
+
+
+def ask_once(message: dict[str, Any]) -> dict[str, Any]:
+    """The one frame that answers a question.
+
+    Raises BridgeError with the daemon's own sentence where it is none, and DaemonGone as `ask` does.
+    """
+    for frame in ask(message):
+        if frame.get("kind") in ("error", "busy"):
+            raise BridgeError(str(frame["sentence"]))
+        return frame
+    raise BridgeError("bridged closed the connection without an answer; see its log (journalctl -u slurm-k8s-bridge)")

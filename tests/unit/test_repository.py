@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from bridge.cli.table import as_page
 from bridge.config import Config, load
 from bridge.job.render import render
 from tests.unit.job.given import placement, site
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "tests/stack/README.md"]
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs/faults.md", "tests/stack/README.md"]
 README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 
@@ -54,6 +55,11 @@ def test_the_configuration_in_readme_is_good(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", blocks("yaml"))
 def test_the_specs_in_readme_are_good(text: str) -> None:
     render(text.encode(), placement(), site())
+
+
+def test_the_page_of_faults_is_what_the_code_says() -> None:
+    """`make docs` makes it."""
+    assert (ROOT / "docs" / "faults.md").read_text() == as_page() + "\n"
 
 
 def test_make_targets_exist() -> None:

@@ -121,6 +121,15 @@ OUT_OF_MEMORY = Fault(
     "kubelet: terminated with reason OOMKilled",
     phases=RUNNING,
 )
+CONTAINER_LOST = Fault(
+    "container-lost",
+    Subject.CONTAINER,
+    Verdict.SHARED,
+    "the container of rank {rank} on {node} is gone, and nobody knows how it ended: {message}",
+    "submit again",
+    "kubelet: terminated with reason ContainerStatusUnknown, after a reboot or a loss of the runtime's state",
+    phases=RUNNING,
+)
 RANK_FAILED = Fault(
     "rank-failed",
     Subject.CONTAINER,
@@ -292,6 +301,7 @@ ROWS = (
     CRASH_LOOP,
     INIT_FAILED,
     OUT_OF_MEMORY,
+    CONTAINER_LOST,
     RANK_FAILED,
     KUBELET_REFUSED,
     NODE_PRESSURE,
@@ -321,14 +331,14 @@ _WAITING = {
 _REFUSED = ("UnexpectedAdmissionError", "NodeAffinity", "NodePorts", "InvalidNodeInfo")
 _FAILED = {
     "TopologyAffinityError": TOPOLOGY,
-    "SMTAlignmentError": SMT_ALIGNMENT,
+    "SMTAlignmentError": TOPOLOGY,
     "NodeShutdown": NODE_SHUTDOWN,
     "Terminated": NODE_SHUTDOWN,
     "Evicted": EVICTED,
     "Preempting": EVICTED,
     "NodeLost": EVICTED,
 }
-_PRESSURE = re.compile(r"^(Pod was rejected: )?The node had condition: ")
+_PRESSURE = re.compile(r"^(Pod was rejected: |Pod )?The node had condition: ")
 _OWN_STORAGE = re.compile(
     r"^(Container .* exceeded its local ephemeral storage limit|Pod ephemeral local storage usage exceeds"
     r"|Usage of EmptyDir volume .* exceeds the limit)"
@@ -341,7 +351,7 @@ _SETUP = (
     (
         re.compile(
             r"nvidia-container-cli(\.real)?: (initialization|detection) error: (nvml|driver|cuda|load library)\b"
-            r"[^\"]*?(driver not loaded|version mismatch|failed to process request|no cuda-capable device|failed)"
+            r"[^\"]*?(driver not loaded|version mismatch|failed to process request|no cuda-capable device)"
             r"(: unknown)?\.?$"
         ),
         GPU_RUNTIME,
@@ -349,6 +359,7 @@ _SETUP = (
     (re.compile(r"no space left on device(: unknown)?$"), RUNTIME_NO_SPACE),
     (re.compile(r"context deadline exceeded$|DeadlineExceeded|is reserved for|connection refused\"?$"), RUNTIME_SLOW),
     (re.compile(r"executable file .*not found in \$PATH"), BAD_COMMAND),
+    (re.compile(r"error mounting "), CONTAINER_CREATE),
 )
 _UNSCHEDULABLE = (
     (re.compile(r"persistentvolumeclaim|PersistentVolumeClaim|volume node affinity conflict"), CLAIM_MISSING),
@@ -391,6 +402,8 @@ def how_it_ended(pod: PodFacts) -> Finding | None:
         return _finding(pod, taken_away, pod.failure_message)
     if ended.reason == "OOMKilled":
         return _finding(pod, OUT_OF_MEMORY, "")
+    if ended.reason == "ContainerStatusUnknown":
+        return _finding(pod, CONTAINER_LOST, ended.message)
     return _finding(pod, RANK_FAILED, _how(ended.exit_code, ended.reason, ended.message))
 
 
@@ -432,6 +445,8 @@ def _failed(reason: str, message: str) -> Fault:
         return NODE_PRESSURE
     if reason == "Evicted" and _OWN_STORAGE.match(message):
         return EVICTED_FOR_STORAGE
+    if reason == "SMTAlignmentError" and "not multiple cpus per core" in message:
+        return SMT_ALIGNMENT
     if reason.startswith("OutOf") or reason in _REFUSED:
         return KUBELET_REFUSED
     return _FAILED.get(reason, UNKNOWN)

@@ -91,11 +91,12 @@ DAEMON_SILENT = Fault(
 HOOK_MISMATCH = Fault(
     "hook-mismatch",
     Subject.HOOK,
-    Verdict.NODE,
+    Verdict.RETRY,
     "{message}",
-    "install hook and daemon of the same version on this node",
-    "the hook's first frame: another protocol, or not to be understood",
-    phases=(Moment.PROLOG, Moment.EPILOG),
+    "",
+    "the hook's first frame: a protocol that the daemon does not speak, while an upgrade is under way or half done",
+    None,
+    (Moment.PROLOG, Moment.EPILOG),
 )
 ENVIRONMENT = Fault(
     "environment",
@@ -169,7 +170,7 @@ NOT_SCANNED = Fault(
     Subject.LOCAL_NODE,
     Verdict.RETRY,
     "{message}",
-    "then resume the node",
+    "look at the hook's log, then resume the node",
     "the hook's scan failed, or no hook was there to make it",
     None,
     EPILOG,

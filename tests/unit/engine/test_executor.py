@@ -123,6 +123,7 @@ def test_a_bug_is_told_as_a_fault_and_loses_no_lane(stage: Stage) -> None:
     stage.end(CREATE)
     told = stage.tells()
     assert isinstance(told, events.Failed)
+    assert told.fault == "bridge-bug"
     assert "a fault of the bridge itself in CreateWorkload" in told.sentence
     assert stage.begins() == CREATE
     stage.start(DELETE)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bridge.engine import users, wanted
+from bridge.job.faults.runs import ENDED_BY_SLURM
 from bridge.wire.frames import encode
 
 from .clients import connected
@@ -94,7 +95,7 @@ def test_attach_is_told_when_slurm_ends_the_job(world: World) -> None:
     attach.until(lines=1)
     assert node.epilog(job).exit() == 0
     assert attach.exit() == 75
-    assert attach.end is not None and attach.end["reason"] == "failed: Slurm ended the job while its training ran"
+    assert attach.end is not None and attach.end["reason"] == f"failed: {ENDED_BY_SLURM.sentence}"
 
 
 def test_two_attaches_both_get_the_end(world: World) -> None:
