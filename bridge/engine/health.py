@@ -15,6 +15,8 @@ log = structlog.get_logger()
 KUBERNETES = "Kubernetes"
 SLURMRESTD = "slurmrestd"
 
+_GAP = 60.0  # seconds without a question after which nobody can say that the server was away all the time
+
 
 @dataclass(frozen=True)
 class Contact:
@@ -53,7 +55,7 @@ class Health:
         server = server_of(activity)
         with self._lock:
             known = self._contacts.get(server)
-            since = None if known is None or known.down_since is None else known.down_since
+            since = None if known is None or at > known.at + _GAP else known.down_since
             down = (since or at) if isinstance(error, Unavailable | Unauthenticated) else None
             self._contacts[server] = Contact(at, _fault(event), isinstance(event, events.NotReporting), down)
 

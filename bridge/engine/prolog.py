@@ -13,6 +13,7 @@ from bridge.engine.placing import rendered
 from bridge.engine.state import Answer, Effort, Judgement, Phase, Run, Suspicion, Workload
 from bridge.errors import AllocationError, BridgeError
 from bridge.job.faults import Finding, Verdict, row, runs
+from bridge.job.faults.images import IMAGE_FORBIDDEN, IMAGE_MISSING
 from bridge.job.faults.pods import NOT_STARTED
 from bridge.slurm.comment import spec_path
 
@@ -134,8 +135,15 @@ def _judge_suspicions(config: Config, run: Run, at: float) -> Judgement | None:
             continue
         if suspicion.fault.verdict is Verdict.NODE:
             continue  # each node judges itself
-        return Judgement(suspicion.fault.verdict, suspicion.sentence, suspicion.fault.name)
+        return Judgement(_verdict(run, suspicion), suspicion.sentence, suspicion.fault.name)
     return None
+
+
+def _verdict(run: Run, suspicion: Suspicion) -> Verdict:
+    """All ranks have one image: what the registry refuses to one node and has given to another is not the user's."""
+    refused = suspicion.fault in (IMAGE_MISSING, IMAGE_FORBIDDEN)
+    given = any(pod.started for pod in run.pods.values())
+    return Verdict.SHARED if refused and given else suspicion.fault.verdict
 
 
 def believed_at(config: Config, suspicion: Suspicion) -> float | None:

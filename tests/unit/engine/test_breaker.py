@@ -58,6 +58,15 @@ def test_what_counts_as_an_outage(error: BridgeError | None, down: bool) -> None
     assert health.contacts()[KUBERNETES].down_since == (5.0 if down else None)
 
 
+def test_an_old_failure_is_no_outage() -> None:
+    health, prove, down = Health(), do.ProveNode("n1", 0), Unavailable("no answer")
+    for at in (5.0, 60.0, 119.0):
+        health.note(prove, None, down, at)
+        assert health.contacts()[KUBERNETES].down_since == 5.0
+    health.note(prove, None, down, 180.0)
+    assert health.contacts()[KUBERNETES].down_since == 180.0
+
+
 def test_an_answer_of_a_kubelet_says_nothing_about_the_api_server() -> None:
     health = Health()
     health.note(do.FollowLog(0, "pod", "uid"), None, Unavailable("the kubelet is not there"), 5.0)

@@ -6,6 +6,7 @@ from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.state import Answer, Effort, Phase, SpecFile, Workload
 from bridge.job.faults import Verdict
+from bridge.job.pods import PodFacts
 
 from .story import Story, batch, ended, member, pod, pulling, ready, record
 
@@ -69,11 +70,23 @@ def test_a_run_that_failed_before_all_had_started_is_let_through_to_attach() -> 
 
 
 def test_the_verdict_comes_from_the_pod_that_has_not_started() -> None:
-    story = batch().created().sees(pulling(0, NOT_FOUND), ended(1, 1)).workload(failed=True)
+    lacking = pod(
+        0, gate=None, node="compute1", waiting="CreateContainerConfigError", waiting_message='secret "s" not found'
+    )
+    story = batch().created().sees(lacking, ended(1, 1)).workload(failed=True)
     assert story.answer() is None
     story.after(25)
     assert story.run.judgement is not None
     assert story.run.judgement.verdict is Verdict.JOB
+    assert 'secret "s" not found' in story.run.judgement.sentence
+
+
+@pytest.mark.parametrize(
+    ("other", "verdict"), [(pulling(1, NOT_FOUND), Verdict.JOB), (pod(1), Verdict.JOB), (ready(1), Verdict.SHARED)]
+)
+def test_an_image_that_another_node_has_got_is_not_the_users_mistake(other: PodFacts, verdict: Verdict) -> None:
+    story = batch().created().sees(pulling(0, NOT_FOUND), other).after(25)
+    assert story.run.judgement is not None and story.run.judgement.verdict is verdict
     assert "does not exist in its registry" in story.run.judgement.sentence
 
 
