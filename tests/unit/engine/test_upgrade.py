@@ -14,7 +14,7 @@ from bridge.job.ids import RunKey
 from bridge.store.journal import FILE, Journal
 from bridge.wire.messages import mismatch
 
-from .clients import Hook, connected
+from .clients import Hook, Job, connected
 from .node import eventually
 from .story import CONFIG
 from .world import World
@@ -149,3 +149,20 @@ def test_a_hook_of_the_first_version_is_served(world: World) -> None:
     asked = job.epilog("n1")
     del asked["began"]
     assert Hook(node.hook_socket, asked).answer()["released"] == [7]
+
+
+def test_a_node_goes_on_from_the_journal_of_the_first_version(world: World, tmp_path: Path) -> None:
+    """With runs in every phase, each ends as if its daemon had never changed."""
+    recorded(RECORDED[0], tmp_path)
+    node = world.node_with("compute2", tmp_path / FILE)
+    assert {key.job_id for key in node.engine.runs} == set(range(7, 16))
+    hooks = []
+    for number in (8, 11, 15):
+        job = Job(("compute1", "compute2"), id=number)
+        hooks.append(node.epilog(job))
+        answer = hooks[-1].answer()
+        assert (answer["exit"], answer["released_runs"]) == (0, [[number, 0, job.start]])
+    hooks.append(node.bare_epilog(Job(("compute1", "compute2"), id=12)))
+    assert hooks[-1].exit() == 0
+    assert ["pod-of-12"] in [scan["pods"] for hook in hooks for scan in hook.scanned], "whoever waits does the scan"
+    assert node.foreign_prolog(99).exit() == 0

@@ -32,6 +32,12 @@ class World:
         """A node that runs, with this configuration or these timings."""
         return self._node(name, given or config(**timing))
 
+    def node_with(self, name: str, journal: Path) -> Node:
+        """The same, with the journal that another daemon has left."""
+        (self._root / name).mkdir()
+        shutil.copy(journal, self._root / name)
+        return self._node(name, config())
+
     def reconciling_node(self, given: Config) -> Node:
         """The same, and its daemon looks after its workloads by itself."""
         return self._node("n1", given, reconciles=True)
