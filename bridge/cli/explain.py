@@ -61,7 +61,8 @@ def explained(run: dict[str, Any]) -> dict[str, Any]:
 
 def _sentence(run: dict[str, Any]) -> str:
     outcome = run.get("outcome") or {}
-    return str(run.get("reason") or outcome.get("reason") or run.get("obstacle") or run.get("trouble") or "")
+    trouble = run.get("trouble") if run["phase"] == "prolog" else ""  # later it is an old story
+    return str(run.get("reason") or outcome.get("reason") or run.get("obstacle") or trouble or "")
 
 
 def _lines(story: dict[str, Any]) -> Iterator[str]:

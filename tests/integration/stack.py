@@ -170,6 +170,11 @@ class Stack:
         assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stderr}"
         return done.stdout
 
+    def refusal(self, *words: str, stdin: str | None = None) -> str:
+        """What kubectl says where it is refused; '' where it is not."""
+        done = subprocess.run(self._kubectl(*words), capture_output=True, text=True, check=False, input=stdin)
+        return done.stderr if done.returncode else ""
+
     def _kubectl(self, *words: str) -> list[str]:
         return [self.description["kubectl"], "--kubeconfig", self.description["admin_kubeconfig"], *words]
 

@@ -1,0 +1,178 @@
+"""Rows of the fault table on the real stack: who is told what, and that no node is drained.
+
+Others are in test_bad_specs.py, test_failures.py, test_shared_faults.py and test_broken_node.py.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .stack import Job, Stack, eventually
+
+HERE = ("-N1", "--nodelist=compute1")  # whose daemon is asked to explain
+NAMESPACED = {"matchLabels": {"kubernetes.io/metadata.name": "slurm-jobs"}}
+CREATED = {"apiGroups": ["kubeflow.org"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pytorchjobs"]}
+
+
+def manifest(stack: Stack, *command: str, volumes: list[Any] | None = None, **container: Any) -> str:
+    """A PyTorchJob of one worker; an init container stands in ``inits``."""
+    inits = container.pop("inits", [])
+    made = {"name": "pytorch", "image": stack.images["small"], "command": list(command or ("true",)), **container}
+    pod = {"containers": [made], "initContainers": inits, "volumes": volumes or []}
+    worker = {"replicas": 1, "template": {"spec": pod}}
+    return json.dumps(
+        {
+            "apiVersion": "kubeflow.org/v1",
+            "kind": "PyTorchJob",
+            "metadata": {"name": "x"},
+            "spec": {"pytorchReplicaSpecs": {"Worker": worker}},
+        }
+    )
+
+
+def explained(stack: Stack, job: Job) -> dict[str, Any]:
+    """What `bridgectl explain` tells the job's owner."""
+    words = ("bridgectl", "explain", str(job.id), "--json")
+    story: dict[str, Any] = json.loads(stack.exec("compute1", *words, user=job.user))
+    return story
+
+
+def refused(stack: Stack, spec: str, row: str, words: str, *options: str) -> None:
+    """The job is cancelled for this row, its owner is told once, and its node stays in service."""
+    job = stack.submit(spec, *HERE, *options)
+    eventually(lambda: stack.state(job) == "CANCELLED", 90, f"job {job.id} cancelled")
+    stack.await_idle(60)
+    assert words in stack.comment(job) and stack.comment(job).startswith("k8s=job.yaml | k8s: failed: ")
+    (line,) = stack.output(job).splitlines()
+    assert line.startswith("slurm-k8s-bridge: ") and words in line
+    story = explained(stack, job)
+    assert (story["row"], story["verdict"]) == (row, "job")
+    assert "the job was cancelled" in story["done"] and "told in the job's comment" in story["done"]
+
+
+@contextmanager
+def applied(stack: Stack, *objects: dict[str, Any]) -> Iterator[None]:
+    """These objects exist in the cluster."""
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
+    stack.kubectl("apply", "-f", "-", stdin=text)
+    try:
+        yield
+    finally:
+        stack.kubectl("delete", "--wait=true", "-f", "-", stdin=text)
+
+
+def in_force(stack: Stack, kind: str, words: str) -> None:
+    """The API server judges by what was just applied: a dry run says so."""
+    pod = {"name": "pytorch", "image": "x", "resources": {"limits": {"cpu": "2"}}}
+    probe = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "probe", "namespace": stack.namespace},
+        "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 1, "template": {"spec": {"containers": [pod]}}}}},
+    }
+    if kind == "Pod":
+        probe = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "probe", "namespace": stack.namespace},
+            "spec": {"containers": [pod]},
+        }
+    eventually(
+        lambda: words in stack.refusal("create", "--dry-run=server", "-f", "-", stdin=json.dumps(probe)), 30, words
+    )
+
+
+def test_a_volume_of_a_missing_secret(stack: Stack) -> None:
+    volumes = [{"name": "v", "secret": {"secretName": "nothing"}}]
+    spec = manifest(stack, volumes=volumes, volumeMounts=[{"name": "v", "mountPath": "/v"}])
+    refused(stack, spec, "volume-missing", 'secret "nothing" not found')
+
+
+def test_a_variable_of_a_missing_secret(stack: Stack) -> None:
+    env = [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "nothing", "key": "k"}}}]
+    refused(stack, manifest(stack, env=env), "container-config", 'secret "nothing" not found')
+
+
+def test_an_init_container_that_fails(stack: Stack) -> None:
+    init = {"name": "prepare", "image": stack.images["small"], "command": ["sh", "-c", "exit 3"]}
+    refused(stack, manifest(stack, inits=[init]), "init-failed", "the init container prepare of rank 0 on compute1")
+
+
+def test_a_command_that_is_not_there(stack: Stack) -> None:
+    refused(stack, manifest(stack, "no-such-program"), "bad-command", "executable file not found in $PATH")
+
+
+def test_a_limit_range(stack: Stack) -> None:
+    limit = {"type": "Container", "max": {"cpu": "1"}}
+    metadata = {"name": "tight", "namespace": stack.namespace}
+    with applied(stack, {"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": {"limits": [limit]}}):
+        in_force(stack, "Pod", "maximum cpu usage")
+        refused(stack, manifest(stack), "limit-range", "maximum cpu usage per Container is 1", "--exclusive")
+
+
+def test_an_admission_policy(stack: Stack) -> None:
+    group = "admissionregistration.k8s.io/v1"
+    constraints = {"resourceRules": [CREATED], "namespaceSelector": NAMESPACED}
+    rule = {"expression": "false", "message": "no training on a Saturday"}
+    policy = {
+        "apiVersion": group,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "saturday"},
+        "spec": {"failurePolicy": "Fail", "matchConstraints": constraints, "validations": [rule]},
+    }
+    binding = {
+        "apiVersion": group,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "saturday"},
+        "spec": {"policyName": "saturday", "validationActions": ["Deny"]},
+    }
+    with applied(stack, policy, binding):
+        in_force(stack, "PyTorchJob", "no training on a Saturday")
+        refused(stack, manifest(stack), "policy", "no training on a Saturday")
+
+
+def test_a_webhook_that_does_not_answer_is_nobodys_mistake(stack: Stack) -> None:
+    """Its job waits, is told why, and runs as soon as the webhook is gone."""
+    hook = {
+        "name": "dead.example.test",
+        "clientConfig": {"url": "https://no-such-webhook.invalid/"},
+        "rules": [CREATED],
+        "namespaceSelector": NAMESPACED,
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Fail",
+        "timeoutSeconds": 2,
+    }
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "dead"},
+        "webhooks": [hook],
+    }
+    with applied(stack, configuration):
+        in_force(stack, "PyTorchJob", "failed calling webhook")
+        job = stack.submit(manifest(stack), *HERE)
+        eventually(lambda: explaining(stack, job), 60, "a prolog that waits for the webhook")
+        assert stack.state(job) == "RUNNING"
+    stack.await_end(job)
+    assert stack.state(job) == "COMPLETED"
+
+
+def explaining(stack: Stack, job: Job) -> bool:
+    """Whether the waiting job's owner is told of the webhook."""
+    said = stack.exec("compute1", "bridgectl", "explain", str(job.id), user=job.user, check=False)
+    return "a webhook that Kubernetes asks about the workload does not answer" in said
+
+
+def test_a_rank_that_runs_out_of_memory(stack: Stack) -> None:
+    grow = "x=aaaaaaaaaaaaaaaa; while true; do x=$x$x; done"
+    job = stack.run(manifest(stack, "sh", "-c", grow), *HERE, "--mem=64M")
+    assert stack.sacct(job, "State,ExitCode") == "FAILED|75:0"
+    assert "rank 0 on compute1 ran out of memory and was killed; ask for more with --mem" in stack.output(job)
+    assert explained(stack, job)["row"] == "out-of-memory"
+
+
+def test_the_table_is_there_for_everybody(stack: Stack) -> None:
+    said = stack.exec("compute1", "bridgectl", "explain", "--table", user="other")
+    assert "image-missing  (container)" in said and max(map(len, said.splitlines())) <= 100
