@@ -178,7 +178,8 @@ def test_objects_without_end_do_not_fill_the_memory(
         rest: list[Observation] = []
         consumer = Thread(target=lambda: rest.extend(seen))
         consumer.start()
-        while not any(log["event"] == "watch_interrupted" for log in logs):
+        end = time.monotonic() + 10
+        while not any(log["event"] == "watch_interrupted" for log in logs) and time.monotonic() < end:
             time.sleep(0.01)
         stop.set()
         consumer.join(5)

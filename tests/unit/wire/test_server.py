@@ -140,6 +140,31 @@ def test_a_frame_over_the_sockets_limit_ends_its_connection(tmp_path: Path) -> N
     server.stop()
 
 
+def test_a_peer_that_says_more_than_it_is_asked_is_held_back(tmp_path: Path) -> None:
+    """What nobody reads stays in the kernel's buffer, and then the peer waits."""
+    heard, leave = threading.Event(), threading.Event()
+
+    def hear_one(channel: Channel, _peer: Peer) -> None:
+        channel.receive()
+        heard.set()
+        leave.wait(5)
+
+    server = Server("test", listener("test", tmp_path / "s", 0o600), hear_one, USERS)
+    server.start()
+    client = connect(tmp_path / "s")
+    client.send({"first": 1})
+    assert heard.wait(5)
+    client.sock.setblocking(False)
+    sent = 0
+    with pytest.raises(BlockingIOError):
+        while sent < 64 * 1024 * 1024:
+            sent += client.sock.send(b"x" * 4096)
+    assert sent < 8 * 1024 * 1024
+    leave.set()
+    client.close()
+    server.stop()
+
+
 def test_a_peer_that_says_nothing_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "FIRST_FRAME_SECONDS", 0.1)
     server = Server("test", listener("test", tmp_path / "s", 0o600), echo, BOUNDS)
