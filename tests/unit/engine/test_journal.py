@@ -63,6 +63,15 @@ def test_what_counts_is_the_order_of_release(world: World, monkeypatch: pytest.M
     assert [key.job_id for key in recovered] == [8]
 
 
+def test_a_run_is_not_forgotten_before_its_epilog_has_named_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "KEPT_RUNS", 0)
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    assert node.epilog(job).answer()["released_runs"] == [[7, 0, job.start]]
+    assert node.foreign_prolog(8).exit() == 0
+    eventually(lambda: not node.engine.runs)
+
+
 def test_replay_keeps_the_order_of_release(world: World) -> None:
     node, long = world.node(), world.job(id=6, gpus=0)
     world.running(node, long)
