@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from bridge import wellknown
 from bridge.cli import explain
@@ -14,10 +15,11 @@ from tests.unit.engine.world import World
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """What bridgectl prints."""
-    capsys.readouterr()  # what a daemon of the test has logged
-    assert main(["explain", *words]) == 0
-    return capsys.readouterr().out
+    """What bridgectl prints, without what the test's daemon logs meanwhile."""
+    with capture_logs():
+        capsys.readouterr()
+        assert main(["explain", *words]) == 0
+        return capsys.readouterr().out
 
 
 def test_the_table_has_every_row_and_fits_into_a_hundred_columns(capsys: pytest.CaptureFixture[str]) -> None:
