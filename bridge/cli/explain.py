@@ -43,17 +43,18 @@ def _table(output: str) -> str:
 
 def explained(run: dict[str, Any]) -> dict[str, Any]:
     """What `show` tells of a run, as an explanation: row, verdict, sentence, consequence, source, what was done."""
-    outcome = run.get("outcome") or {}
-    name = run.get("fault") or outcome.get("fault") or ""
-    moment = Moment.PROLOG if run.get("verdict") else Moment.RUNNING
+    name = run.get("fault") or run.get("hindrance") or ""
+    moment = _moment(run)
     story = {"job": run["job"], "phase": run["phase"], "row": name or None, "sentence": _sentence(run)}
     story["verdict"] = run.get("verdict")
     if name:
         fault = row(name)
         verdict = fault.verdict_in(moment) or fault.verdict
-        story["verdict"] = run.get("verdict") or verdict.value
+        story["verdict"] = story["verdict"] or verdict.value
         story["consequence"] = CONSEQUENCES[moment][Verdict(story["verdict"])]
         story["source"] = fault.source
+    if run.get("hindrance"):
+        story["release"] = f"{run['obstacle']}; {row(run['hindrance']).cure}"
     story["suspicions"] = {rank: pod["suspicion"] for rank, pod in run["pods"].items() if pod["suspicion"]}
     story["done"] = run.get("done", [])
     return story
@@ -62,17 +63,25 @@ def explained(run: dict[str, Any]) -> dict[str, Any]:
 def _sentence(run: dict[str, Any]) -> str:
     outcome = run.get("outcome") or {}
     trouble = run.get("trouble") if run["phase"] == "prolog" else ""  # later it is an old story
-    return str(run.get("reason") or outcome.get("reason") or run.get("obstacle") or trouble or "")
+    obstacle = run["obstacle"] if run.get("hindrance") else ""
+    return str(run.get("reason") or outcome.get("reason") or obstacle or trouble or "")
+
+
+def _moment(run: dict[str, Any]) -> Moment:
+    """When in its life the row was met."""
+    if run.get("verdict"):
+        return Moment.PROLOG
+    return Moment.EPILOG if run.get("hindrance") and not run.get("fault") else Moment.RUNNING
 
 
 def _lines(story: dict[str, Any]) -> Iterator[str]:
     yield f"job {story['job']}, {story['phase']}: {_head(story)}"
     told = [("what", story["sentence"]), ("means", story.get("consequence")), ("seen", story.get("source"))]
     told += [(f"rank {rank}", sentence) for rank, sentence in story["suspicions"].items()]
-    told += [("done", "; ".join(story["done"]))]
+    told += [("done", "; ".join(story["done"])), ("release", story.get("release"))]
     for label, text in told:
         if text:
-            head = f"{label + ':':<8}"
+            head = f"{label + ':':<9}"
             yield textwrap.fill(str(text), _WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
 
 

@@ -16,7 +16,7 @@ from bridge.engine.inbox import TokenBrought
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.reconciler import Reconciler
-from bridge.engine.release import obstacle
+from bridge.engine.release import hindrance, obstacle
 from bridge.engine.state import Effort, Outcome, Phase, Run, Workload
 from bridge.engine.wanted import wanted
 from bridge.errors import BridgeError, ConfigError
@@ -315,6 +315,7 @@ def _detail(run: Run) -> dict[str, Any]:
         "verdict": None if run.judgement is None else run.judgement.verdict.value,
         "reason": None if run.judgement is None else run.judgement.sentence,
         "fault": _fault(run),
+        "hindrance": hindrance(run).name if obstacle(run) else None,
         "done": list(_done(run)),
         "workload_state": run.workload.value,
         "workload_uid": run.workload_uid,

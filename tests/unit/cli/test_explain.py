@@ -10,6 +10,7 @@ from bridge import wellknown
 from bridge.cli import explain
 from bridge.cli.main import main
 from bridge.cli.table import as_objects, as_text
+from bridge.errors import Unavailable
 from bridge.job.faults import TABLE
 from tests.unit.engine.world import World
 
@@ -62,9 +63,9 @@ def test_a_refused_job_is_told_its_row_and_what_was_done(
     shown.update(node.ask(verb="show", job=7)["run"])
     text = said(capsys, "7")
     assert text.splitlines()[0] == "job 7, running: spec-unreadable, verdict job"
-    assert "what:   cannot read j: no such file; put it there" in text
-    assert "means:  the job is cancelled, or held where the site says so; its nodes stay in service" in text
-    assert "done:   told in the job's comment; the job was cancelled; the prolog on this node ended with 0" in text
+    assert "what:    cannot read j: no such file; put it there" in text
+    assert "means:   the job is cancelled, or held where the site says so; its nodes stay in service" in text
+    assert "done:    told in the job's comment; the job was cancelled; the prolog on this node ended with 0" in text
     story = json.loads(said(capsys, "7", "--json"))
     assert (story["row"], story["verdict"], story["source"]) == ("spec-unreadable", "job", TABLE_SOURCE)
 
@@ -82,7 +83,7 @@ def test_a_training_that_failed_is_told_its_row(
     shown.update(node.ask(verb="show", job=7)["run"])
     text = said(capsys, "7")
     assert text.splitlines()[0] == "job 7, running: rank-failed, verdict job"
-    assert "what:   failed: rank 0 on n1 exited 3 (Error)" in text
+    assert "what:    failed: rank 0 on n1 exited 3 (Error)" in text
 
 
 def test_a_job_that_is_well_is_told_so(capsys: pytest.CaptureFixture[str], world: World, shown: dict[str, Any]) -> None:
@@ -90,6 +91,24 @@ def test_a_job_that_is_well_is_told_so(capsys: pytest.CaptureFixture[str], world
     world.running(node, job)
     shown.update(node.ask(verb="show", job=7)["run"])
     assert said(capsys, "7").splitlines()[0] == "job 7, running: nothing is wrong with it"
+
+
+def test_a_release_that_takes_its_time_is_explained_too(
+    capsys: pytest.CaptureFixture[str], world: World, shown: dict[str, Any]
+) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    world.kube.break_down(Unavailable("no route to host"))  # no scan before it has something to find
+    epilog = node.epilog(job)
+    epilog.finds = [(4711, "is in pod x")]
+    world.kube.recover()
+    node.until(lambda run: run.leftovers, job)
+    shown.update(node.ask(verb="show", job=7)["run"])
+    text = said(capsys, "7")
+    assert text.splitlines()[0] == "job 7, release: leftovers, verdict retry"
+    assert "release: still alive: process 4711 (python)" in text and "end them, then resume the node" in text
+    epilog.finds = []
+    assert epilog.exit() == 0
 
 
 def test_a_row_of_another_version_is_told_as_far_as_it_goes(

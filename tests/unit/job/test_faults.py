@@ -30,8 +30,10 @@ from bridge.job.faults.row import CONSEQUENCES, plain
 from bridge.job.faults.servers import of_kubernetes, of_slurm
 from bridge.job.pods import PodFacts, pod_facts
 from bridge.kube.answers import refusal
+from bridge.slurmrest.errors import content
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
+SLURMREST = Path(__file__).parents[1] / "slurmrest" / "recorded" / "24.11.5" / "v0.0.42"
 ENGINE = Path(__file__).parents[1] / "engine"
 
 # Rows that no object shows: the engine meets them, and the tests that make it do so say so with the row's name.
@@ -158,6 +160,17 @@ def test_an_error_of_the_api_server_meets_its_row(name: str, error: BridgeError)
 @pytest.mark.parametrize(("name", "error"), SLURM)
 def test_an_error_of_slurmrestd_meets_its_row(name: str, error: BridgeError) -> None:
     assert of_slurm(error).fault.name == name
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [("badtoken", "slurm-token"), ("denied", "slurm-denied"), ("unknown", "job-unknown"), ("late", "slurm-refused")],
+)
+def test_a_recorded_answer_of_slurmrestd_meets_its_row(answer: str, name: str) -> None:
+    said = json.loads((SLURMREST / f"{answer}.json").read_text(encoding="utf-8"))
+    with pytest.raises(BridgeError) as raised:
+        content(said["status"], said["content_type"], json.dumps(said["body"]).encode())
+    assert of_slurm(raised.value).fault.name == name
 
 
 CREATION = [
