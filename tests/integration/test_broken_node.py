@@ -100,3 +100,27 @@ def test_a_device_plugin_that_is_gone(watchful: Stack) -> None:
         drained_alone(stack, job, "compute1", "Kubernetes shows 0 nvidia.com/gpu where Slurm gave 2 on compute1")
         stack.exec("login", "scancel", str(job.id), user="ml")
     mended(stack, "compute1")
+
+
+@contextmanager
+def gpu_held(stack: Stack, node: str) -> Iterator[None]:
+    """A process of the jobs' owner, in no pod, holds a GPU of this node."""
+    as_ml = "setsid setpriv --reuid=ml --regid=ml --clear-groups"
+    pid = stack.sh(node, f"{as_ml} sleep 47110816 </dev/fakegpu0 >/dev/null 2>&1 & echo $!").strip()
+    try:
+        yield
+    finally:
+        stack.exec(node, "kill", "-9", pid, check=False)
+
+
+def test_leftovers_of_an_earlier_run_that_will_not_die(stack: Stack) -> None:
+    spec, here = container_job(stack.images["small"], "echo done"), ("-N1", "-w", "compute1", "--gpus-per-node=2")
+    with stack.configured(timing={"epilog_deadline": 3}), gpu_held(stack, "compute1"):
+        earlier = stack.submit(spec, *here)
+        eventually(lambda: stack.node_states()["compute1"] == "drained", 120, "the earlier run's epilog given up")
+        with stack.configured(timing={"prolog_deadline": 8}):
+            stack.exec("slurmctld", "scontrol", "update", "nodename=compute1", "state=resume")
+            job = stack.submit(spec, *here)
+            drained_alone(stack, job, "compute1", f"an earlier run (slurm-demo-{earlier.id}-0) is not proven gone")
+            stack.exec("login", "scancel", str(job.id), user="ml")
+    mended(stack, "compute1")

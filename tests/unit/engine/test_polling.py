@@ -15,7 +15,9 @@ from bridge.errors import Unavailable
 from bridge.slurmrest.api import Credential
 from tests.fakes.slurmrest import FakeSlurmRest, a_job
 
+from .node import eventually
 from .story import CONFIG, allocation
+from .world import World
 
 PERIOD = CONFIG.timing.poll_period
 ME = Credential("ml", "owner's")
@@ -97,3 +99,18 @@ def test_without_a_token_at_hand_it_waits_for_the_next_one() -> None:
     rest = FakeSlurmRest(a_job(7))
     assert poll(rest, Pauses(3), who=None) is None
     assert rest.faults.calls == []
+
+
+def test_without_a_token_only_the_deadline_ends_the_wait_and_drains_nobody(world: World) -> None:
+    """Nobody can ask slurmctld, so a cancelled job's nodes stay in COMPLETING until then."""
+    world.kube.on_change = lambda: None  # no pod ever comes
+    first, second = world.node("n1", prolog_deadline=1.0), world.node("n2", prolog_deadline=1.0)
+    job = world.job("n1", "n2", gpus=0)
+    hooks = [first.prolog(job, token=None, token_error="scontrol token is forbidden"), second.prolog(job)]
+    eventually(world.workloads)
+    world.rest.update(job.id, states=frozenset({"CANCELLED", "COMPLETING"}))
+    assert [hook.exit() for hook in hooks] == [0, 0]
+    assert world.rest.faults.calls == []
+    world.cluster.play()
+    assert [node.epilog(job, token=None).exit() for node in (first, second)] == [0, 0]
+    assert world.is_empty
