@@ -160,7 +160,7 @@ def test_what_was_spent_before_the_first_word_comes_off_the_margin_once(
     monkeypatch.setattr(conversation, "_MARGIN_LEAST", 0.1)
     stage.daemon_starts()
     question = conversation.request("prolog", True, {})
-    talk = conversation.Conversation(str(stage.socket), question, dict, patience=30.0, margin=5.0, last_word=0.1)
+    talk = conversation.Conversation(str(stage.socket), question, dict, patience=30.0, margin=15.0, last_word=0.1)
     talk._started -= 20.0  # spent on the spec, on the token, on a daemon that was not there
     answers: list[object] = []
 
@@ -173,8 +173,8 @@ def test_what_was_spent_before_the_first_word_comes_off_the_margin_once(
     chat = stage.accepts()
     chat.hears()
     chat.says("hello", v=1, **hello)
-    hook.join(0.7)
-    if hook.is_alive():
+    hook.join(2)
+    with contextlib.suppress(OSError):  # it has given up
         chat.says("answer", exit=0)
     hook.join(5)
     assert [bool(answer) for answer in answers] == ([True] if answered else [])
