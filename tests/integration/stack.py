@@ -19,6 +19,7 @@ NODES = ("compute1", "compute2")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
 T = TypeVar("T")
 _CONFIG = "/etc/slurm-k8s-bridge/bridge.toml"
+_TOKEN = "/etc/slurm-k8s-bridge/slurm-token"
 _PERIOD = 0.1  # seconds between two looks at something that sends no event
 
 
@@ -310,6 +311,19 @@ class Stack:
 
     def _configure(self, node: str, text: str) -> None:
         self.exec(node, "sh", "-c", f"cat > {_CONFIG} && systemctl restart slurm-k8s-bridge", stdin=text)
+
+    @contextmanager
+    def service_token(self, tier: str) -> Iterator[dict[str, str]]:
+        """The site gives the bridge a Slurm token of its own; what its section [slurmrest] says of it then."""
+        token = self.exec("slurmctld", "scontrol", "token", "username=root", "lifespan=1800")
+        words = ("install", "-m", "0600", "-o", "slurm-k8s-bridge", "/dev/stdin", _TOKEN)
+        try:
+            for node in self.nodes:
+                self.exec(node, *words, stdin=token)
+            yield {"tier": tier, "service_user": "root", "service_token_file": _TOKEN}
+        finally:
+            for node in self.nodes:
+                self.exec(node, "rm", "-f", _TOKEN)
 
     # -- the state of things
 

@@ -3,18 +3,15 @@
 import json
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from .specs import container_job
-from .stack import NODES, Job, Stack, eventually
+from .stack import Job, Stack, eventually
 
 HASTY = {"reconcile_period": 0.5, "orphan_grace": 2.0}
 _ON_COMPUTE1 = ("-N1", "-w", "compute1", "--gpus-per-node=2")
-_TOKEN = "/etc/slurm-k8s-bridge/slurm-token"
 _JOURNAL = "/var/lib/slurm-k8s-bridge/journal"
 
 
@@ -84,19 +81,6 @@ def wipe(stack: Stack) -> None:
     eventually(lambda: reconciler(stack)["seconds_ago"] is not None, 20, "a first look")
 
 
-@contextmanager
-def with_a_service_token(stack: Stack) -> Iterator[None]:
-    """The site gives the bridge a token of its own."""
-    token = stack.exec("slurmctld", "scontrol", "token", "username=root", "lifespan=600")
-    try:
-        for node in NODES:
-            stack.exec(node, "install", "-m", "0600", "-o", "slurm-k8s-bridge", "/dev/stdin", _TOKEN, stdin=token)
-        yield
-    finally:
-        for node in NODES:
-            stack.exec(node, "rm", "-f", _TOKEN)
-
-
 @pytest.fixture(scope="module")
 def released(running_stack: Stack) -> dict[str, Any]:
     """The workload of a run that compute1's journal knows as released."""
@@ -153,8 +137,7 @@ def test_a_wiped_state_directory_deletes_nothing(stack: Stack) -> None:
 
 
 def test_with_a_service_token_slurmctld_says_what_lives_and_what_is_over(stack: Stack) -> None:
-    tier = {"tier": "service", "service_user": "root", "service_token_file": _TOKEN}
-    with with_a_service_token(stack), stack.configured(timing=HASTY, slurmrest=tier):
+    with stack.service_token("service") as tier, stack.configured(timing=HASTY, slurmrest=tier):
         job = running(stack)
         workload = workload_of(stack, job)
         name = workload["metadata"]["name"]

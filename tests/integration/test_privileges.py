@@ -6,6 +6,7 @@ from .stack import NODES, Stack
 
 ALLOWED = [
     ("create", "pytorchjobs.kubeflow.org"),
+    ("list", "pytorchjobs.kubeflow.org"),
     ("delete", "pytorchjobs.kubeflow.org"),
     ("watch", "pods"),
     ("patch", "pods"),
