@@ -9,12 +9,18 @@ from dataclasses import dataclass, field
 
 from .stack import Job, Stack
 
-# Runs on the node until its standard input ends. A line for each look that differs from the one before. The run
-# marker is looked at first: it goes with the epilog's exit 0, so what is found alive after it is alive after that.
+# slurmd runs the epilogs of its directory from z to a, and none after one that failed: this one says that ours did not.
+_AFTER = "/etc/slurm/epilog.d/10-after-the-bridge"
+_SAYS_SO = """#!/bin/sh
+: >/run/after-the-bridge-$SLURM_JOB_ID
+"""
+
+# Runs on the node until its standard input ends. A line for each look that differs from the one before. Whether the
+# node was given back is looked at first, so that what is found alive then was alive after that.
 _LOOK = """
 import json, os, select, sys, time
 
-marker, *needles = sys.argv[1:]
+marker, after, *needles = sys.argv[1:]
 
 def read(path):
     try:
@@ -30,7 +36,7 @@ def alive(pid):
 
 last = None
 while not select.select([0], [], [], 0.05)[0]:
-    released = not os.path.exists(marker)
+    released = os.path.exists(after) or not os.path.exists(marker)
     pids = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and int(pid) != os.getpid() and alive(pid)]
     if (released, pids) != last:
         last = released, pids
@@ -44,7 +50,7 @@ class Vigil:
 
     pids: list[int] = field(default_factory=list)
     ended: float | None = None  # when nothing was alive any more
-    released: float | None = None  # when the epilog had given the node back
+    released: float | None = None  # when the node was given back: slurmd's epilog went on, or the run marker went
     survivors: list[int] = field(default_factory=list)  # alive after that
     changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -90,8 +96,9 @@ class Vigil:
 def watching(stack: Stack, node: str, job: Job, *needles: str) -> Iterator[Vigil]:
     """Watch the processes of a node whose cgroup or command line has one of the needles; at the end nothing may have
     been alive on a node that was given back."""
-    marker = f"/var/lib/slurm-k8s-bridge/runs/{job.id}"
-    command = ["docker", "exec", "-i", stack.container(node), "python3", "-c", _LOOK, marker, *needles]
+    stack.exec(node, "sh", "-c", f"cat >{_AFTER} && chmod 0755 {_AFTER}", stdin=_SAYS_SO)
+    files = [f"/var/lib/slurm-k8s-bridge/runs/{job.id}", f"/run/after-the-bridge-{job.id}"]
+    command = ["docker", "exec", "-i", stack.container(node), "python3", "-c", _LOOK, *files, *needles]
     vigil = Vigil()
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         reader = threading.Thread(target=_read, args=(process, vigil))
@@ -102,6 +109,7 @@ def watching(stack: Stack, node: str, job: Job, *needles: str) -> Iterator[Vigil
             assert process.stdin is not None
             process.stdin.close()  # what runs in the container does not get docker's signals
             reader.join()
+            stack.exec(node, "rm", "-f", _AFTER)
     assert not vigil.survivors, f"alive on {node} after it was given back: {vigil.survivors}"
 
 
