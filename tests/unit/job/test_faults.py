@@ -31,9 +31,11 @@ from bridge.job.faults.servers import of_kubernetes, of_slurm
 from bridge.job.pods import PodFacts, pod_facts
 from bridge.kube.answers import refusal
 from bridge.slurmrest.errors import content
+from tests.fault_rows import ON_THE_STACK
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
 SLURMREST = Path(__file__).parents[1] / "slurmrest" / "recorded" / "24.11.5" / "v0.0.42"
+INTEGRATION = Path(__file__).parents[2] / "integration"
 ENGINE = Path(__file__).parents[1] / "engine"
 
 # Rows that no object shows: the engine meets them, and the tests that make it do so say so with the row's name.
@@ -247,6 +249,13 @@ def test_every_row_has_a_case(fault: Fault) -> None:
     where = ENGINE.parent / IN_THE_ENGINE[fault.name]
     text, constant = where.read_text(encoding="utf-8"), fault.name.upper().replace("-", "_")
     assert f'"{fault.name}"' in text or constant in text, f"{where.name} has no case of this row"
+
+
+@pytest.mark.parametrize("name", ON_THE_STACK)
+def test_a_row_that_is_said_to_be_tried_on_the_stack_is(name: str) -> None:
+    file, _, test = ON_THE_STACK[name].partition("::")
+    assert row(name).name == name
+    assert f"def {test}(" in (INTEGRATION / file).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("fault", TABLE, ids=lambda fault: fault.name)
