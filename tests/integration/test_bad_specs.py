@@ -114,7 +114,8 @@ def test_heterogeneous_job(stack: Stack) -> None:
     job = Job(int(number.split(";")[0]), "ml", f"{directory}/out", directory)
     eventually(lambda: stack.state(job) == "CANCELLED", 20, "het job cancelled")
     stack.await_idle(15)
-    assert "heterogeneous" in stack.comment(job)
+    leader = stack.exec("login", "scontrol", "show", "job", f"{job.id}+0")  # of all components it would be the last
+    assert "k8s: failed: a heterogeneous job cannot use the bridge" in leader
     assert "heterogeneous" in stack.output(job)
 
 
