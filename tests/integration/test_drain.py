@@ -52,8 +52,9 @@ def gpu_held(stack: Stack, node: str) -> Iterator[None]:
 
 def reason(stack: Stack, node: str) -> str:
     """Why Slurm says that this node is out of service; '' when it is in service."""
-    shown = stack.exec("login", "sinfo", "-h", "-N", "-n", node, "-o", "%T|%E").strip()
-    state, _, words = shown.partition("|")
+    # A line for each of its partitions.
+    shown = stack.exec("login", "sinfo", "-h", "-N", "-n", node, "-o", "%T|%E").splitlines()
+    state, _, words = shown[0].partition("|")
     return words if "drain" in state else ""
 
 
