@@ -278,7 +278,7 @@ def test_missing_gpus_soon_after_a_boot_are_waited_for(world: World) -> None:
     node, job = world.node(node_patience=0.05, boot_grace=1e12), world.job()
     world.cluster.add_node("n1", boot_id="boot-n1", gpus=0)
     hook = node.prolog(job)
-    node.until(lambda run: run.looks >= 3, job)
+    node.until(lambda run: run.looks >= 6, job)
     assert hook.waits and not node.run(job).accusation
     world.cluster.add_node("n1", boot_id="boot-n1", gpus=2)
     assert hook.exit() == 0
@@ -290,7 +290,7 @@ def test_a_kubelet_that_only_the_health_port_misses_is_no_fault(world: World) ->
     node.kubelet.fault = REFUSED
     world.kube.on_change = lambda: None  # nothing is scheduled
     hook = node.prolog(job)
-    node.until(lambda run: run.looks >= 3, job)
+    node.until(lambda run: run.looks >= 6, job)
     assert hook.waits and not node.run(job).accusation
     world.cluster.play()
     assert hook.exit() == 0
