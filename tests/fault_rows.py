@@ -15,7 +15,7 @@ ON_THE_STACK = {
     "het-job": "test_bad_specs.py::test_heterogeneous_job",
     "hook-mismatch": "test_upgrade.py::test_hooks_that_the_daemon_does_not_understand_wait_for_the_one_that_does",
     "image-missing": "test_cancel.py::test_an_image_that_does_not_exist_is_told",
-    "image-pulling": "test_shared_faults.py::test_an_image_that_does_not_come_in_time_is_tried_again",
+    "image-pulling": "test_fault_rows.py::test_a_long_pull_is_told_while_it_lasts",
     "init-failed": "test_fault_rows.py::test_an_init_container_that_fails",
     "job-over": "test_cancel.py::test_while_the_prolog_waits_for_an_image_that_does_not_exist",
     "kubelet-dead": "test_broken_node.py::test_a_dead_kubelet",

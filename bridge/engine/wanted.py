@@ -21,7 +21,7 @@ from bridge.job.pods import PodFacts
 
 FOLLOWED_RANKS = 16  # up to so many nodes every rank's output is followed, above it rank 0 and the failing one
 _EVENTS_AFTER = 2.0  # seconds without a pod after which the workload's events are read
-_POD_EVENTS_AFTER = 8.0  # seconds after which those of a pod are read that is bound and says nothing of a fault
+_POD_EVENTS_AFTER = 5.0  # seconds after which those of a pod are read that is bound and says nothing of a fault
 _PROVE_ANYWAY = 10.0  # seconds after which the pods are listed even though the watch still shows one
 
 

@@ -153,16 +153,27 @@ def test_a_webhook_that_does_not_answer_is_nobodys_mistake(stack: Stack) -> None
     with applied(stack, configuration):
         in_force(stack, "PyTorchJob", "failed calling webhook")
         job = stack.submit(manifest(stack), *HERE)
-        eventually(lambda: explaining(stack, job), 60, "a prolog that waits for the webhook")
+        words = "a webhook that Kubernetes asks about the workload does not answer"
+        eventually(lambda: explaining(stack, job, words), 60, "a prolog that waits for the webhook")
         assert stack.state(job) == "RUNNING"
     stack.await_end(job)
     assert stack.state(job) == "COMPLETED"
 
 
-def explaining(stack: Stack, job: Job) -> bool:
-    """Whether the waiting job's owner is told of the webhook."""
+def test_a_long_pull_is_told_while_it_lasts(stack: Stack) -> None:
+    stack.registry({"mode": "hang", "match": "/skb/small/"})
+    job = stack.submit(manifest(stack, imagePullPolicy="Always"), *HERE)
+    words = f"image {stack.images['small']} is still being pulled"
+    eventually(lambda: explaining(stack, job, words), 60, "a prolog that waits for the image")
+    stack.registry({"mode": "ok"})
+    stack.await_end(job, 90)
+    assert stack.state(job) == "COMPLETED"
+
+
+def explaining(stack: Stack, job: Job, words: str) -> bool:
+    """Whether the owner of a job that waits is told so."""
     said = stack.exec("compute1", "bridgectl", "explain", str(job.id), user=job.user, check=False)
-    return "a webhook that Kubernetes asks about the workload does not answer" in said
+    return words in " ".join(said.split())
 
 
 def test_a_rank_that_runs_out_of_memory(stack: Stack) -> None:
