@@ -44,12 +44,18 @@ class NodeWork:
             gpu_resource=self._config.gpu.resource,
         )
         found = node_finding(look)
-        lost = bool(activity.batch_node) and self._facts(activity.batch_node).ready != "True"
+        lost = bool(activity.batch_node) and self._is_lost(activity.batch_node)
         name, sentence = ("", "") if found is None else (found.fault.name, found.sentence)
         return events.NodeLooked(clock.now(), name, sentence, lost)
 
     def _facts(self, node: str) -> NodeFacts:
         return node_facts(self._kube.node(node), self._config.gpu.resource)
+
+    def _is_lost(self, node: str) -> bool:
+        try:
+            return self._facts(node).ready != "True"
+        except NotFound:
+            return True
 
     def _is_untouched(self, run: Run) -> bool:
         """The scheduler gave our pod to this node, and its kubelet has not even said that it saw it."""

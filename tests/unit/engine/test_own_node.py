@@ -1,5 +1,7 @@
 """A node that is at fault drains itself alone: looked at while a prolog waits, believed if it lasts, counted first."""
 
+import pytest
+
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.release import epilog_answer
@@ -239,6 +241,26 @@ def test_a_repaired_node_takes_the_same_job_again(world: World) -> None:
     assert node.run(job).phase is Phase.RELEASED
     assert node.epilog(again).exit() == 0
     assert world.is_empty
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["not-ready", "without-a-node"])
+def test_a_member_lets_go_of_a_run_whose_batch_node_is_lost(world: World, gone: bool) -> None:
+    first, second, job = quick(world, "n1"), quick(world, "n2"), world.job("n1", "n2")
+    world.cluster.bury("n1")
+    world.cluster.bury("n2")
+    hook = first.mortal_prolog(job)
+    first.until(lambda run: run.workload_uid, job)
+    first.stop()
+    member = second.prolog(job)
+    second.until(lambda run: run.looks >= 3, job)
+    assert member.waits, "its node is well, and so is the batch node's"
+    if gone:
+        world.kube.remove("node", "", "n1")
+    else:
+        unknown = [{"type": "Ready", "status": "Unknown"}]
+        world.kube.change("node", "", "n1", conditions=unknown)
+    assert member.exit() == 0
+    hook.dies()
 
 
 def test_status_says_why_until_a_pod_has_started_here_again(world: World) -> None:
