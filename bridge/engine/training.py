@@ -5,7 +5,8 @@ from dataclasses import replace
 from bridge import wellknown
 from bridge.engine.state import Outcome, Run, Workload
 from bridge.job.faults import Finding, Verdict, runs
-from bridge.job.faults.pods import OUT_OF_MEMORY, POD_DELETED, failure, how_it_ended, of_rank
+from bridge.job.faults.containers import OUT_OF_MEMORY
+from bridge.job.faults.pods import POD_DELETED, failure, how_it_ended, of_rank
 from bridge.job.pods import PodFacts
 
 FAILURE_GRACE = 1.2  # seconds in which kubelets tell of failures that happened together (they look every second)

@@ -1,11 +1,11 @@
 """The fault table: every observation that can end or hold up a run, who is to blame, and what is told.
 
-`TABLE` has all rows. They live beside the function that finds them: `images`, `pods` and `pod_events` of a pod,
-`nodes` of this node, `admission` of a refusal, `servers` of an error, `runs` of what the engine itself sees.
+`TABLE` has all rows. They live beside the function that finds them: `images`, `containers`, `pods` and `pod_events` of a
+pod, `nodes` of this node, `admission` of a refusal, `servers` of an error, `runs` of what the engine itself sees.
 """
 
 from bridge.errors import Observed
-from bridge.job.faults import admission, images, nodes, pod_events, pods, runs, servers
+from bridge.job.faults import admission, containers, images, nodes, pod_events, pods, runs, servers
 from bridge.job.faults.pods import finding
 from bridge.job.faults.row import UNKNOWN, Fault, Finding, Moment, Subject, Verdict
 
@@ -13,6 +13,7 @@ TABLE: tuple[Fault, ...] = (
     *runs.ROWS,
     *nodes.ROWS,
     *images.ROWS,
+    *containers.ROWS,
     *pods.ROWS,
     *pod_events.ROWS,
     *admission.ROWS,
