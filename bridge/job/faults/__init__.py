@@ -1,7 +1,7 @@
 """The fault table: every observation that can end or hold up a run, who is to blame, and what is told.
 
-`TABLE` has all rows. They live beside the function that finds them: `images`, `containers`, `pods` and `pod_events` of a
-pod, `nodes` of this node, `admission` of a refusal, `servers` of an error, `runs` of what the engine itself sees.
+`TABLE` has all rows. They live beside the function that finds them: `images`, `containers`, `pods` and `pod_events` of
+a pod, `nodes` of this node, `admission` of a refusal, `servers` of an error, `runs` of what the engine itself sees.
 """
 
 from bridge.errors import Observed
