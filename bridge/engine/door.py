@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from bridge.config import Config
 from bridge.engine import events
 from bridge.engine.desk import Desk, Hook
-from bridge.engine.state import Answer, Phase, Run, SpecFile
+from bridge.engine.state import Answer, Phase, Rules, Run, SpecFile
 from bridge.errors import AllocationError
 from bridge.job.faults.runs import EARLIER_RUN, ENVIRONMENT
 from bridge.job.ids import RunKey
@@ -125,7 +125,9 @@ class Door:
             spec = SpecFile(request.spec.path, request.spec.data, request.spec.error)
         rest = self._config.slurmrest
         reporting = rest is not None and (request.token is not None or rest.has_service)
-        return events.PrologBegan(at, allocation, request.groups, spec, reporting, request.token_error or "")
+        return events.PrologBegan(
+            at, allocation, request.groups, spec, reporting, request.token_error or "", Rules.of(self._config)
+        )
 
 
 def _live(runs: Mapping[RunKey, Run]) -> int:

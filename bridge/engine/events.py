@@ -4,12 +4,12 @@ Each carries ``at``, seconds of the boot clock, so that `step` needs no clock. T
 by `store.journal`; fields are only ever added, with defaults.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from bridge.engine.state import SpecFile
+from bridge.engine.state import Rules, SpecFile
 from bridge.job.faults import Verdict
 from bridge.job.pods import PodFacts, WorkloadFacts
 from bridge.slurm.environ import Allocation
@@ -19,7 +19,7 @@ from bridge.slurmrest.api import JobRecord
 @dataclass(frozen=True)
 class PrologBegan:
     """A prolog hook asked. ``spec`` is None on every node but the batch node; ``reporting`` says whether
-    slurmrestd can be asked as the owner, ``no_report`` why not."""
+    slurmrestd can be asked as the owner, ``no_report`` why not; ``rules`` is what the configuration said then."""
 
     at: float
     allocation: Allocation
@@ -27,6 +27,7 @@ class PrologBegan:
     spec: SpecFile | None = None
     reporting: bool = False
     no_report: str = ""
+    rules: Rules = field(default_factory=Rules)
     kind: Literal["prolog_began"] = "prolog_began"
 
 

@@ -47,7 +47,7 @@ def next_run(config: Config, run: Run | None, event: events.Event) -> Run:
     Raises ValueError when a run would begin with anything but a prolog or an epilog.
     """
     known = _TABLE[type(event)](run or _first_sight(config, event), event)
-    return _lightened(_lead_on(config, known, event.at))
+    return _lightened(_lead_on(known.rules.applied(config), known, event.at))
 
 
 def _first_sight(config: Config, event: events.Event) -> Run:
@@ -85,6 +85,7 @@ def _prolog_began(run: Run, event: events.PrologBegan) -> Run:
         spec=event.spec or run.spec,
         reporting=event.reporting or run.reporting,
         no_report=event.no_report,
+        rules=run.rules if run.rules.timing else event.rules,
     )
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Self
+from typing import Literal, Self
 
-from bridge.config import Config
+from bridge.config import Config, Timing
 from bridge.job.faults import Fault, Finding, Verdict
 from bridge.job.ids import RunKey, pod_name, workload_name
 from bridge.job.pods import PodFacts
@@ -127,6 +127,32 @@ class NodeFault:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """What decides about a run and may be configured anew while it lives: the run goes by what was said when it began.
+
+    Else the replay of its journal under other patiences could judge a training that has long been running. ``timing``
+    is the section of bridge.toml by that name; empty in a journal of before there were rules.
+    """
+
+    timing: Mapping[str, float] = field(default_factory=dict)
+    on_job_fault: Literal["cancel", "hold"] = "cancel"
+    node_fault_limit: int = 0
+
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """What this configuration says."""
+        return cls(config.timing.model_dump(), config.on_job_fault, config.node_fault_limit)
+
+    def applied(self, config: Config) -> Config:
+        """The configuration with these rules; with its own where there are none, or one is of another version."""
+        if not self.timing:
+            return config
+        known = {name: value for name, value in self.timing.items() if name in Timing.model_fields}
+        update = {"timing": config.timing.model_copy(update=known), "on_job_fault": self.on_job_fault}
+        return config.model_copy(update=update | {"node_fault_limit": self.node_fault_limit})
+
+
+@dataclass(frozen=True)
 class Run:
     """One run as this node knows it. Times are seconds of the boot clock (`clock.py`)."""
 
@@ -139,6 +165,7 @@ class Run:
     spec: SpecFile | None = None
     reporting: bool = False
     no_report: str = ""
+    rules: Rules = field(default_factory=Rules)
     phase: Phase = Phase.PROLOG
     node_proven: bool = False
     node_gpus: int = 0

@@ -37,7 +37,7 @@ def wanted(run: Run, at: float) -> frozenset[Activity]:
 
 def next_wake(config: Config, run: Run, at: float) -> float | None:
     """When time alone will change this run or its work; None when it will not."""
-    later = [moment for moment in _moments(config, run) if moment > at]
+    later = [moment for moment in _moments(run.rules.applied(config), run) if moment > at]
     return min(later, default=None)
 
 

@@ -8,7 +8,7 @@ from bridge.engine import events
 from bridge.engine.activities import Activity
 from bridge.engine.machine import next_run
 from bridge.engine.recover import key_text
-from bridge.engine.state import Answer, Judgement, Outcome, Run, SpecFile
+from bridge.engine.state import Answer, Judgement, Outcome, Rules, Run, SpecFile
 from bridge.engine.wanted import next_wake, wanted
 from bridge.job.pods import Ended, PodFacts, WorkloadFacts
 from bridge.slurm.environ import Allocation
@@ -127,8 +127,9 @@ def pulling(rank: int, message: str) -> PodFacts:
 class Story:
     """One run on one node."""
 
-    def __init__(self, here: Allocation, config: Config = CONFIG) -> None:
+    def __init__(self, here: Allocation, config: Config = CONFIG, rules: Rules | None = None) -> None:
         self.config = config
+        self.rules = Rules.of(config) if rules is None else rules
         self.at = 100.0
         self.told: list[events.Event] = []
         self._run: Run | None = None
@@ -165,7 +166,7 @@ class Story:
         """The prolog's hook arrives."""
         if spec is None and self.here.is_batch:
             spec = SpecFile("/home/ml/job.yaml", base64.b64encode(SPEC).decode())
-        return self.tell(events.PrologBegan(self.at, self.here, (2001,), spec, reporting))
+        return self.tell(events.PrologBegan(self.at, self.here, (2001,), spec, reporting, rules=self.rules))
 
     def created(self, gpus: int = 2) -> "Story":
         """The batch node's way until the workload exists."""
@@ -207,11 +208,11 @@ class Story:
         moment = next_wake(self.config, self.run, self.at)
         return None if moment is None else moment - self.at
 
-    def replayed(self) -> Run:
-        """The same events through their journal form."""
+    def replayed(self, config: Config | None = None) -> Run:
+        """The same events through their journal form, by a daemon of this configuration."""
         run: Run | None = None
         for event in self.told:
-            run = next_run(self.config, run, events.from_json(events.to_json(event)))
+            run = next_run(config or self.config, run, events.from_json(events.to_json(event)))
         assert run is not None
         assert key_text(run.key)
         return run

@@ -4,11 +4,11 @@ import pytest
 
 from bridge.engine import activities as do
 from bridge.engine import events
-from bridge.engine.state import Answer, Effort, Phase, SpecFile, Workload
+from bridge.engine.state import Answer, Effort, Phase, Rules, SpecFile, Workload
 from bridge.job.faults import Verdict
 from bridge.job.pods import PodFacts
 
-from .story import Story, batch, ended, member, pod, pulling, ready, record
+from .story import Story, allocation, batch, ended, member, pod, pulling, ready, record
 
 NOT_FOUND = "failed to resolve reference: registry:5000/skb/nothing:1: not found"
 
@@ -221,3 +221,16 @@ def test_replay_equals_memory() -> None:
     story = batch().created().sees(pod(0), pod(1), ready(0), pulling(1, NOT_FOUND)).after(25)
     settled(story).tell(events.EpilogBegan(story.at))
     assert story.replayed() == story.run
+
+
+def test_a_replay_under_other_patiences_judges_no_training_that_runs() -> None:
+    """The site lowers its deadline while jobs run, and restarts the daemon."""
+    story = batch().created().after(250).sees(ready(0), ready(1))
+    assert story.run.phase is Phase.RUNNING and story.run.judgement is None
+    lower = story.config.model_copy(update={"timing": story.config.timing.model_copy(update={"prolog_deadline": 60.0})})
+    assert story.replayed(lower) == story.run
+
+
+def test_a_run_of_before_there_were_rules_goes_by_what_is_configured() -> None:
+    story = Story(allocation(), rules=Rules()).began()
+    assert story.run.rules.applied(story.config) is story.config
