@@ -8,6 +8,7 @@ import pytest
 
 from .specs import container_job
 from .stack import NODES, Job, Stack, eventually
+from .test_broken_node import stopped
 
 GPU = "/dev/fakegpu0"
 TOKEN = "/etc/slurm-k8s-bridge/service.jwt"
@@ -66,9 +67,9 @@ def drained(stack: Stack) -> Job:
     return job
 
 
-def is_released(stack: Stack, job: Job) -> bool:
-    """The run's marker is gone from compute1."""
-    return str(job.id) not in stack.exec("compute1", "ls", "/var/lib/slurm-k8s-bridge/runs").split()
+def is_released(stack: Stack, job: Job, node: str = "compute1") -> bool:
+    """The run's marker is gone from this node."""
+    return str(job.id) not in stack.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split()
 
 
 def test_a_drain_for_want_of_proof_is_lifted_by_the_proof(stack: Stack) -> None:
@@ -91,3 +92,16 @@ def test_a_drain_that_somebody_else_set_stays(stack: Stack) -> None:
     eventually(lambda: is_released(stack, job), 30, "the run's marker removed")
     assert reason(stack, "compute1") == "bad DIMM"
     stack.exec("slurmctld", "scontrol", "update", "nodename=compute1", "state=resume")
+
+
+def test_a_node_at_fault_is_drained_with_the_reason_and_stays_so(stack: Stack) -> None:
+    """That its last run is proven gone does not mend it."""
+    watchful = stack.configured(timing={"node_patience": 6, "boot_grace": 1})
+    with watchful, stopped(stack, "compute2", "kubelet"):
+        job = stack.submit(container_job(stack.images["small"], "true"), "-N1", "-w", "compute2", "--gpus-per-node=2")
+        eventually(lambda: "the kubelet of compute2 is dead" in reason(stack, "compute2"), 120, "compute2 drained")
+        assert reason(stack, "compute2").startswith(f"slurm-k8s-bridge slurm-demo-{job.id}-0: ")
+        stack.exec("login", "scancel", str(job.id), user="ml")
+    eventually(lambda: is_released(stack, job, "compute2"), 90, "the run's marker removed")
+    assert "the kubelet of compute2 is dead" in reason(stack, "compute2")
+    stack.exec("slurmctld", "scontrol", "update", "nodename=compute2", "state=resume")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from .stack import Job, Stack, eventually
 
 HERE = ("-N1", "--nodelist=compute1")  # whose daemon is asked to explain
@@ -101,6 +103,30 @@ def test_an_init_container_that_fails(stack: Stack) -> None:
 
 def test_a_command_that_is_not_there(stack: Stack) -> None:
     refused(stack, manifest(stack, "no-such-program"), "bad-command", "executable file not found in $PATH")
+
+
+@pytest.mark.parametrize(
+    ("image", "policy", "row", "words"),
+    [
+        ("UPPER/Case:1", "Always", "image-name", "image name UPPER/Case:1 is not valid"),
+        ("registry:5000/skb/absent:1", "Never", "image-never-pulled", "is not present with pull policy of Never"),
+        ("no.such.registry.invalid/x:1", "Always", "image-no-registry", "no such host"),
+    ],
+)
+def test_an_image_that_cannot_come(stack: Stack, image: str, policy: str, row: str, words: str) -> None:
+    refused(stack, manifest(stack, image=image, imagePullPolicy=policy), row, words)
+
+
+def test_an_image_that_is_not_for_everybody(stack: Stack) -> None:
+    stack.registry({"mode": "401", "match": "/skb/small/"})
+    refused(stack, manifest(stack, imagePullPolicy="Always"), "image-forbidden", "the registry refuses image")
+    stack.registry({"mode": "ok"})
+
+
+def test_a_mount_on_a_file(stack: Stack) -> None:
+    volumes = [{"name": "v", "emptyDir": {}}]
+    spec = manifest(stack, volumes=volumes, volumeMounts=[{"name": "v", "mountPath": "/etc/passwd"}])
+    refused(stack, spec, "container-create", "/etc/passwd")
 
 
 def test_a_limit_range(stack: Stack) -> None:

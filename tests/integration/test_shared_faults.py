@@ -1,6 +1,7 @@
 """A fault that all nodes share burns no node and loses no job: it goes back into the queue with the reason."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -115,17 +116,51 @@ def operator_stopped(stack: Stack) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def etcd_stopped(stack: Stack) -> Iterator[None]:
+    """The API server is there, and fails."""
+    with stack.stopped("etcd"):
+        yield
+
+
+@contextmanager
+def registry_down(stack: Stack) -> Iterator[None]:
+    stack.registry({"mode": "503", "match": "/skb/small/"})
+    yield
+    stack.registry({"mode": "ok"})
+
+
+@contextmanager
+def nodes_tainted(stack: Stack) -> Iterator[None]:
+    taint = "somebody/works-here"
+    stack.kubectl("taint", "nodes", *stack.nodes, f"{taint}:NoSchedule")
+    try:
+        yield
+    finally:
+        stack.kubectl("taint", "nodes", *stack.nodes, f"{taint}-")
+
+
+@contextmanager
+def namespace_without_rights(stack: Stack) -> Iterator[None]:
+    with stack.configured(kubernetes={"namespace": "default"}):
+        yield
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
         (bad_token, "credential"),
+        (etcd_stopped, "the API server"),
+        (registry_down, "could not be pulled"),
+        (nodes_tainted, "untolerated taint"),
+        (namespace_without_rights, "cannot create resource"),
         (api_server_hangs, "the API server"),
         (operator_stopped, "a webhook that Kubernetes asks about the workload does not answer"),
     ],
 )
 def test_what_all_nodes_share_drains_none(stack: Stack, fault: Fault, words: str) -> None:
     with fault(stack):
-        job = stack.submit(container_job(stack.images["small"], "true"), "-N2", "--gpus-per-node=2", "--no-requeue")
+        job = stack.submit(pulled_anew(stack), "-N2", "--gpus-per-node=2", "--no-requeue")
         comes_to(stack, job, "failed: ")
         assert words in stack.comment(job)
         eventually(lambda: stack.show(job)["JobState"] in ("CANCELLED", "COMPLETING"), 20, "the job cancelled")
@@ -157,3 +192,15 @@ def test_slurmctld_restarts_while_a_prolog_waits(stack: Stack) -> None:
 def _prolog_exits(stack: Stack, node: str, job: Job) -> list[int]:
     told = [event for event in stack.daemon_log(node, job) if event["event"] == "hook_answered"]
     return [event["exit"] for event in told if event["phase"] == "prolog"]
+
+
+def test_a_flapping_api_server_is_outlived(stack: Stack) -> None:
+    """In prolog, training and epilog."""
+    job = stack.submit(container_job(stack.images["small"], "sleep 12; echo trained"), "-N2", "--gpus-per-node=2")
+    end = time.monotonic() + 30
+    while time.monotonic() < end and stack.show(job).get("JobState") in ("PENDING", "RUNNING", "COMPLETING"):
+        with stack.paused("kube-apiserver"):
+            time.sleep(2)  # the fault itself: so long it does not answer
+    stack.await_end(job, 90)
+    assert stack.state(job) == "COMPLETED"
+    assert stack.output(job).count("trained") == 2
