@@ -31,5 +31,5 @@ def is_settled(run: Run, since: float, at: float) -> bool:
 
 
 def to_be_lifted(run: Run) -> bool:
-    """Whether the node is drained for nothing but a release that was not proven in time."""
-    return run.drain is Effort.DONE and run.drained_until_released
+    """Whether the node is drained, or is just being drained, for nothing but a release that was not proven in time."""
+    return run.drain in (Effort.WANTED, Effort.DONE) and run.drained_until_released

@@ -309,7 +309,8 @@ def _scanned(run: Run, event: events.Scanned) -> Run:
         tries = {**run.tries, "scan": run.tried("scan") + 1}
         return replace(run, tries=tries, leftovers=event.leftovers, trouble=event.error)
     if drain.to_be_lifted(run):
-        return replace(run, resume=Effort.WANTED, leftovers=(), trouble="")
+        # A drain under way may have been carried out already: it is followed by the resume, never the other way round.
+        return replace(run, drain=Effort.DONE, resume=Effort.WANTED, leftovers=(), trouble="")
     return replace(run, phase=Phase.RELEASED, leftovers=())
 
 

@@ -126,6 +126,16 @@ def test_a_drain_for_want_of_proof_is_lifted_by_the_proof(world: World, node: No
     assert node.run(job).resume is Effort.DONE
 
 
+def test_a_proof_that_comes_while_the_node_is_being_drained_lifts_that_drain() -> None:
+    story = Story(allocation(("compute1",)), administrator()).began().tell(events.EpilogBegan(100.0))
+    story.after(story.config.timing.epilog_deadline)
+    assert story.wants(do.DrainNode) and story.run.epilog_answer is None
+    story.tell(events.Scanned(story.at, ()))
+    assert story.wants(do.ResumeNode) and not story.wants(do.DrainNode)
+    story.tell(events.Drained(story.at)).tell(events.Resumed(story.at))
+    assert story.run.phase is Phase.RELEASED and story.run.resume is Effort.DONE
+
+
 def test_a_drain_that_somebody_else_set_is_never_lifted(world: World, node: Node) -> None:
     job = world.job()
     unproven(node, job)
