@@ -29,7 +29,7 @@ lint: venv ## ruff, mypy --strict, the layers, shellcheck
 
 .PHONY: unit
 unit: venv ## Unit tests: the pure core and the borders against fakes
-	pytest -n 3 tests/unit
+	pytest -n 4 --dist worksteal tests/unit
 
 # Not captured: the stack says how far it is, and some tests print what they measured. The limit is each
 # test's own: before the first one a new machine builds the whole stack, which the contract tests then find.
