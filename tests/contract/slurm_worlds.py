@@ -24,7 +24,10 @@ class Slurm(Protocol):
     administrator: Credential
 
     def running_array(self, size: int, comment: str) -> Sequence[int]:
-        """Job numbers of the elements, all running; the last bears the number of the array."""
+        """Job numbers of the elements, all running; the last bears the number of the array.
+
+        The comment names no specification: the bridge on the nodes would take the elements for its own jobs.
+        """
 
     def close(self) -> None: ...
 

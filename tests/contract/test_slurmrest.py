@@ -8,10 +8,10 @@ from tests.contract.slurm_worlds import Slurm
 
 
 def test_a_job_is_read(slurm: Slurm) -> None:
-    first, last = slurm.running_array(2, "k8s=a.yaml")
+    first, last = slurm.running_array(2, "words of ml")
     job = slurm.rest.job(slurm.ml, first)
     assert (job.job_id, job.array_job_id, job.array_task_id) == (first, last, 0)
-    assert (job.user_name, job.comment, job.batch, job.restart_count) == ("ml", "k8s=a.yaml", True, 0)
+    assert (job.user_name, job.comment, job.batch, job.restart_count) == ("ml", "words of ml", True, 0)
     assert "RUNNING" in job.states
     assert job.start_time > 0
     assert slurm.rest.job(slurm.ml, last).array_task_id == 1
