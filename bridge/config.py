@@ -91,6 +91,9 @@ class KubernetesAccess(_Section):
     """Seconds for one call; watches and logs have their own bounds."""
     kubelet_healthz: str = Field(default="http://127.0.0.1:10248/healthz", pattern=r"^(https?://.+)?$")
     """Where this machine's own kubelet says how it is; "" where it does not (healthzPort 0)."""
+    disks: tuple[str, ...] = ("/var/lib/containerd", "/var/lib/containers", "/var/lib/kubelet", "/var/log/pods")
+    """Directories of this machine that images, containers and logs are written to. Where the file system of one is
+    full before a job comes, and the job's pod does not start, the node is to blame."""
 
 
 class Pod(_Section):

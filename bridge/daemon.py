@@ -12,6 +12,7 @@ import structlog
 
 from bridge import __version__, clock, logs, sdnotify, wellknown
 from bridge.config import Config, load
+from bridge.disks import Disks
 from bridge.engine.cluster_work import ClusterWork
 from bridge.engine.executor import Executor
 from bridge.engine.hooks import HookDoor
@@ -72,8 +73,9 @@ class Daemon:
         hub = LogHub(kube)
         self._journal = Journal(config.journal_dir)
         self._engine = Engine(config, self._journal, hub)
-        works = ClusterWork(config, kube, hub, clock.boot_id(), node, self._engine.known).works()
-        works |= NodeWork(config, kube, KubeletProbe(config.kubernetes.kubelet_healthz), clock.boot_id()).works()
+        works = ClusterWork(config, kube, hub, node, self._engine.known).works()
+        kubelet, disks = KubeletProbe(config.kubernetes.kubelet_healthz), Disks(config.kubernetes.disks)
+        works |= NodeWork(config, kube, kubelet, disks.complaint, clock.boot_id()).works()
         service, ask = None, None
         if config.slurmrest is not None:
             rest, service = SlurmRestClient(config.slurmrest), service_token(config.slurmrest)

@@ -12,6 +12,7 @@ ON_THE_STACK = {
     "api-unreachable": "test_shared_faults.py::test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job",
     "bad-command": "test_fault_rows.py::test_a_command_that_is_not_there",
     "container-config": "test_fault_rows.py::test_a_variable_of_a_missing_secret",
+    "disk-full": "test_broken_node.py::test_a_full_disk",
     "gpus-gone": "test_broken_node.py::test_a_device_plugin_that_is_gone",
     "het-job": "test_bad_specs.py::test_heterogeneous_job",
     "hook-mismatch": "test_upgrade.py::test_hooks_that_the_daemon_does_not_understand_wait_for_the_one_that_does",

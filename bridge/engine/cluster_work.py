@@ -34,7 +34,6 @@ class ClusterWork:
         config: Config,
         kube: Kubernetes,
         hub: LogHub,
-        boot_id: str,
         node: str,
         runs: Callable[[], Iterable[Run]],
     ) -> None:
@@ -42,7 +41,6 @@ class ClusterWork:
         self._config = config
         self._kube = kube
         self._hub = hub
-        self._boot_id = boot_id
         self._node = node
         self._runs = runs
         self._namespace = config.kubernetes.namespace
@@ -50,7 +48,6 @@ class ClusterWork:
     def works(self) -> dict[type[do.Activity], Work]:
         """Which method does which activity."""
         return {
-            do.ProveNode: _of(self._prove_node),
             do.CreateWorkload: _of(self._create),
             do.WatchWorkload: _of(self._watch_workload),
             do.WatchPods: _of(self._watch_pods),
@@ -65,20 +62,6 @@ class ClusterWork:
         }
 
     # -- before the pods
-
-    def _prove_node(self, task: Task, activity: do.ProveNode) -> events.Event:
-        try:
-            status = self._kube.node(activity.node).get("status") or {}
-        except NotFound:
-            return _refuted(task.run, runs.NODE_UNKNOWN.finding(node=activity.node))
-        if (status.get("nodeInfo") or {}).get("bootID") != self._boot_id:
-            return _refuted(task.run, runs.NODE_FOREIGN.finding(node=activity.node))
-        gpus = int((status.get("allocatable") or {}).get(self._config.gpu.resource, 0))
-        given = task.run.allocation.gpus_here if task.run.allocation is not None else 0
-        if gpus < given:
-            seen = f"{gpus} {self._config.gpu.resource} where Slurm gave {given}"
-            raise observed(runs.GPUS_MISSING.finding(seen, node=activity.node))
-        return events.NodeProven(clock.now(), gpus)
 
     def _create(self, task: Task, activity: do.CreateWorkload) -> events.Event:
         manifest: Object = json.loads(activity.manifest)
@@ -274,13 +257,6 @@ class _PodView:
                 continue
             self._task.post(events.PodGone(clock.now(), rank, uid))
         self._unseen = {}
-
-
-def _refuted(run: Run, found: Finding) -> events.Event:
-    """After a boot the kubelet may be later than slurmd: only what lasts is evidence against the node."""
-    if clock.now() < run.began + (found.fault.patience or 0.0):
-        raise observed(found)
-    return events.NodeAccused(clock.now(), found.sentence, found.fault.name)
 
 
 def _refused(found: Finding) -> events.Event:

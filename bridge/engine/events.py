@@ -33,10 +33,12 @@ class PrologBegan:
 
 @dataclass(frozen=True)
 class NodeProven:
-    """This kernel is the node that Kubernetes knows under this name (bootID); it has so many GPUs in all."""
+    """This kernel is the node that Kubernetes knows under this name (bootID); it has so many GPUs in all, and this disk
+    of it is full already ('' for none)."""
 
     at: float
     gpus: int = 0
+    full_disk: str = ""
     kind: Literal["node_proven"] = "node_proven"
 
 

@@ -12,6 +12,7 @@ from bridge.engine import events
 from bridge.engine.executor import Task, Work
 from bridge.engine.state import Run
 from bridge.errors import Conflict, NotFound
+from bridge.job.faults import Finding, observed, runs
 from bridge.job.faults.nodes import Look, NodeFacts, node_facts, node_finding
 from bridge.kube.api import Kubelet, Kubernetes, Object
 
@@ -19,18 +20,39 @@ _MESSAGE_LIMIT = 1000  # characters; the API server takes 1,024 in an event's me
 
 
 class NodeWork:
-    """This node, seen from itself: its kubelet on loopback, its Node, and how other nodes fare."""
+    """This node, seen from itself: its kubelet on loopback, its disks, its Node, and how other nodes fare."""
 
-    def __init__(self, config: Config, kube: Kubernetes, kubelet: Kubelet, boot_id: str) -> None:
+    def __init__(
+        self, config: Config, kube: Kubernetes, kubelet: Kubelet, full_disk: Callable[[], str], boot_id: str
+    ) -> None:
         self._config = config
         self._kube = kube
         self._kubelet = kubelet
+        self._full_disk = full_disk
         self._boot_id = boot_id
         self._namespace = config.kubernetes.namespace
 
     def works(self) -> dict[type[do.Activity], Work]:
         """Which method does which activity."""
-        return {do.LookAtNode: _of(self._look), do.CountNodeFaults: _of(self._count)}
+        return {
+            do.ProveNode: _of(self._prove),
+            do.LookAtNode: _of(self._look),
+            do.CountNodeFaults: _of(self._count),
+        }
+
+    def _prove(self, task: Task, activity: do.ProveNode) -> events.Event:
+        try:
+            status = self._kube.node(activity.node).get("status") or {}
+        except NotFound:
+            return _refuted(task.run, runs.NODE_UNKNOWN.finding(node=activity.node))
+        if (status.get("nodeInfo") or {}).get("bootID") != self._boot_id:
+            return _refuted(task.run, runs.NODE_FOREIGN.finding(node=activity.node))
+        gpus = int((status.get("allocatable") or {}).get(self._config.gpu.resource, 0))
+        given = task.run.allocation.gpus_here if task.run.allocation is not None else 0
+        if gpus < given:
+            seen = f"{gpus} {self._config.gpu.resource} where Slurm gave {given}"
+            raise observed(runs.GPUS_MISSING.finding(seen, node=activity.node))
+        return events.NodeProven(clock.now(), gpus, self._full_disk())
 
     def _look(self, task: Task, activity: do.LookAtNode) -> events.Event:
         complaint = self._kubelet.complaint()
@@ -42,6 +64,8 @@ class NodeWork:
             began=clock.wall() - (clock.now() - task.run.began),
             gpus_due=self._gpus_due(task.run),
             gpu_resource=self._config.gpu.resource,
+            full_before=task.run.full_disk,
+            full=self._full_disk(),
         )
         found = node_finding(look)
         lost = bool(activity.batch_node) and self._is_lost(activity.batch_node)
@@ -97,6 +121,13 @@ class NodeWork:
             "lastTimestamp": moment,
             "count": 1,
         }
+
+
+def _refuted(run: Run, found: Finding) -> events.Event:
+    """After a boot the kubelet may be later than slurmd: only what lasts is evidence against the node."""
+    if clock.now() < run.began + (found.fault.patience or 0.0):
+        raise observed(found)
+    return events.NodeAccused(clock.now(), found.sentence, found.fault.name)
 
 
 def _host(event: Object) -> str:

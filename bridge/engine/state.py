@@ -169,6 +169,7 @@ class Run:
     phase: Phase = Phase.PROLOG
     node_proven: bool = False
     node_gpus: int = 0
+    full_disk: str = ""
     looks: int = 0
     look_due: float | None = None
     node_fault: NodeFault | None = None

@@ -103,6 +103,32 @@ def test_a_device_plugin_that_is_gone(watchful: Stack) -> None:
 
 
 @contextmanager
+def full_disk(stack: Stack, node: str) -> Iterator[str]:
+    """The kubelet of this node finds no room for the directories of a pod; the directory to look at."""
+    small, pods = "/run/small-disk", "/var/lib/kubelet/pods"
+    fill = f"head -c 1M /dev/zero >{small}/filling 2>/dev/null; true"
+    stack.sh(
+        node, f"mkdir -p {small} && mount -t tmpfs -o size=64k none {small} && mount --bind {small} {pods} && {fill}"
+    )
+    try:
+        yield small
+    finally:
+        stack.sh(node, f"rm {small}/filling; umount {pods} && umount -l {small}")
+
+
+def test_a_full_disk(stack: Stack) -> None:
+    spec, reason = container_job(stack.images["small"], "true"), "a disk of compute1 is full, and was before this job"
+    with (
+        full_disk(stack, "compute1") as disk,
+        stack.configured(timing={"node_patience": _PATIENCE}, kubernetes={"disks": [disk]}),
+    ):
+        job = stack.submit(spec, "-N1", "-w", "compute1")
+        drained_alone(stack, job, "compute1", f"{reason} came: {disk}")
+        stack.exec("login", "scancel", str(job.id), user="ml")
+    mended(stack, "compute1")
+
+
+@contextmanager
 def gpu_held(stack: Stack, node: str) -> Iterator[None]:
     """A process of the jobs' owner, in no pod, holds a GPU of this node."""
     as_ml = "setsid setpriv --reuid=ml --regid=ml --clear-groups"

@@ -44,6 +44,17 @@ NODE_SHORT = Fault(
     30.0,
     timing="node_patience",
 )
+DISK_FULL = Fault(
+    "disk-full",
+    Subject.LOCAL_NODE,
+    Verdict.NODE,
+    "a disk of {node} is full, and was before this job came: {message}; so no container starts there",
+    "free some (crictl rmi --prune, journalctl --vacuum-size), then resume the node",
+    "statvfs of the directories in kubernetes.disks, at the prolog's beginning and while the pod does not start: under "
+    "1 % of its bytes (1 GiB at most) or inodes",
+    30.0,
+    timing="node_patience",
+)
 GPUS_GONE = Fault(
     "gpus-gone",
     Subject.NODE,
@@ -55,7 +66,7 @@ GPUS_GONE = Fault(
     timing="node_patience",
 )
 
-ROWS = (KUBELET_DEAD, RUNTIME_DOWN, NODE_SHORT, GPUS_GONE)
+ROWS = (KUBELET_DEAD, RUNTIME_DOWN, NODE_SHORT, DISK_FULL, GPUS_GONE)
 
 # Of the reasons why a kubelet is not ready those that lie in this machine. A network plugin that is not ready is not
 # among them: its DaemonSet may be missing on every node.
@@ -84,7 +95,8 @@ class Look:
     ``kubelet`` is why the kubelet does not answer well on loopback, '' when it does or nobody is asked;
     ``pod_untouched`` whether no kubelet has taken notice of the pod that the scheduler gave it; ``boot_id`` this
     kernel's; ``began`` when the prolog began, seconds since the epoch; ``gpus_due`` how many of ``gpu_resource``
-    there have to be, 0 while the device plugin may still be on its way.
+    there have to be, 0 while the device plugin may still be on its way;
+    ``full_before`` which disk was full when the prolog began, ``full`` which is now, '' for none.
     """
 
     node: NodeFacts
@@ -94,6 +106,8 @@ class Look:
     began: float
     gpus_due: int
     gpu_resource: str
+    full_before: str = ""
+    full: str = ""
 
 
 def node_facts(node: Object, gpu_resource: str) -> NodeFacts:
@@ -131,6 +145,8 @@ def _fault(look: Look) -> tuple[Fault | None, str]:
     short = [what for what, since in look.node.pressures if since < look.began]
     if short:
         return NODE_SHORT, " and of ".join(short)
+    if look.full_before and look.full:
+        return DISK_FULL, look.full
     if look.node.ready == "True" and look.node.gpus < look.gpus_due:
         return GPUS_GONE, f"{look.node.gpus} {look.gpu_resource} where Slurm gave {look.gpus_due}"
     return None, ""

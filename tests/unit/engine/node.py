@@ -113,8 +113,8 @@ class Daemon:
         self.hub = LogHub(kube)
         self._journal = MortalJournal(config.journal_dir, node.perils)
         self.engine = Engine(config, self._journal, self.hub)
-        works = ClusterWork(config, kube, self.hub, f"boot-{node.name}", node.name, self.engine.known).works()
-        works |= NodeWork(config, kube, node.kubelet, f"boot-{node.name}").works()
+        works = ClusterWork(config, kube, self.hub, node.name, self.engine.known).works()
+        works |= NodeWork(config, kube, node.kubelet, lambda: node.full_disk, f"boot-{node.name}").works()
         service, ask = None, None
         if config.slurmrest is not None:
             service = service_token(config.slurmrest)
@@ -188,6 +188,7 @@ class Node:
         self.kube = kube
         self.rest = rest
         self.kubelet = FakeKubelet()
+        self.full_disk = ""
         self.hook_socket = directory / "hook.sock"
         self.user_socket = directory / "user.sock"
         self.peer_uid = 2001

@@ -286,6 +286,33 @@ def test_status_says_why_until_a_pod_has_started_here_again(world: World) -> Non
     assert node.epilog(again).exit() == 0
 
 
+def test_a_disk_that_was_full_before_the_job_came_drains_the_node(world: World) -> None:
+    node, job = quick(world), world.job()
+    node.full_disk = "/var/lib/containerd has 3 MiB free of 204800"
+    world.kube.on_change = lambda: None  # nothing is scheduled
+    answer = node.prolog(job).answer()
+    assert (
+        answer["exit"] == 1
+        and f"a disk of n1 is full, and was before this job came: {node.full_disk}" in answer["message"]
+    )
+    world.cluster.play()
+    assert node.epilog(job).exit() == 0
+
+
+def test_a_disk_that_fills_up_while_the_pod_starts_is_no_fault_of_the_node(world: World) -> None:
+    node, job = quick(world), world.job()
+    world.kube.on_change = lambda: None
+    hook = node.prolog(job)
+    node.until(lambda run: run.node_proven, job)
+    node.full_disk = "/var/lib/containerd has 3 MiB free of 204800"
+    looks = node.run(job).looks
+    node.until(lambda run: run.looks >= looks + 4, job)
+    assert hook.waits and not node.run(job).accusation
+    world.cluster.play()
+    assert hook.exit() == 0
+    assert node.epilog(job).exit() == 0
+
+
 def test_missing_gpus_drain_the_node_once_it_has_been_up_for_a_while(world: World) -> None:
     node, job = quick(world), world.job()
     world.cluster.add_node("n1", boot_id="boot-n1", gpus=1)

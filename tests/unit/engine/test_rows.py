@@ -18,9 +18,10 @@ from bridge.engine.breaker import outage
 from bridge.engine.cluster_work import ClusterWork
 from bridge.engine.desk import Desk, Hook
 from bridge.engine.door import Door
-from bridge.engine.executor import Task
+from bridge.engine.executor import Task, Work
 from bridge.engine.health import Contact
 from bridge.engine.logs import LogHub
+from bridge.engine.node_work import NodeWork
 from bridge.engine.release import epilog_answer, hindrance
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import SpecFile
@@ -30,6 +31,7 @@ from bridge.job.faults import Moment, Verdict, row
 from bridge.slurmrest.api import Credential
 from bridge.wire.frames import Channel
 from bridge.wire.messages import HookRequest, mismatch
+from tests.fakes.kubelet import FakeKubelet
 from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
 
@@ -195,10 +197,15 @@ def test_a_hook_of_another_version_is_a_row() -> None:
 # -- what an activity says to be tried again
 
 
+def works(kube: FakeKubernetes) -> dict[type[do.Activity], Work]:
+    """What a node does whose kernel has the bootID "boot"."""
+    node = NodeWork(CONFIG, kube, FakeKubelet(), str, "boot")
+    return ClusterWork(CONFIG, kube, LogHub(kube), "compute1", list).works() | node.works()
+
+
 def work(kube: FakeKubernetes, activity: do.Activity, story: Story) -> events.Event | None:
-    """One try of an activity on a node whose kernel has the bootID "boot"."""
-    works = ClusterWork(CONFIG, kube, LogHub(kube), "boot", "compute1", list).works()
-    return works[type(activity)](Task(story.run, activity, lambda _event: None))
+    """One try of an activity."""
+    return works(kube)[type(activity)](Task(story.run, activity, lambda _event: None))
 
 
 def met(kube: FakeKubernetes, activity: do.Activity, story: Story) -> str:
@@ -211,8 +218,7 @@ def met(kube: FakeKubernetes, activity: do.Activity, story: Story) -> str:
 def refuted(kube: FakeKubernetes, story: Story) -> str:
     """The row of a node that is not the one it thinks, when that has lasted."""
     old = replace(story.run, began=-1000.0)
-    works = ClusterWork(CONFIG, kube, LogHub(kube), "boot", "compute1", list).works()
-    event = works[do.ProveNode](Task(old, do.ProveNode("compute1", 0), lambda _event: None))
+    event = works(kube)[do.ProveNode](Task(old, do.ProveNode("compute1", 0), lambda _event: None))
     assert isinstance(event, events.NodeAccused)
     return event.fault
 

@@ -56,6 +56,7 @@ IN_THE_ENGINE = {
     "kubelet-dead": "engine/test_own_node.py",
     "runtime-down": "engine/test_own_node.py",
     "node-short": "job/test_nodes.py",
+    "disk-full": "job/test_nodes.py",
     "gpus-gone": "job/test_nodes.py",
     "hook-mismatch": "engine/test_rows.py",
     "environment": "engine/test_rows.py",

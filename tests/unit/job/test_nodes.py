@@ -13,14 +13,19 @@ REFUSED = "http://127.0.0.1:10248/healthz: Connection refused"
 # As kubelet 1.36 writes it while containerd is stopped.
 DOWN = "[container runtime is down, PLEG is not healthy: pleg was last seen active 3m4s ago; threshold is 3m0s]"
 
+FULL = "/var/lib/containerd has 3 MiB free of 204800"
+Disks = tuple[str, str]  # full before the job came, full now
+
 WELL = NodeFacts("n1", "boot", "True", "kubelet is posting ready status", (), 2)
 LOOK = Look(WELL, "", False, "boot", BEGAN, 2, "nvidia.com/gpu")
 
 
-def seen(kubelet: str = "", untouched: bool = False, due: int = 2, **node: object) -> Look:
+def seen(kubelet: str = "", untouched: bool = False, due: int = 2, full: Disks = ("", ""), **node: object) -> Look:
     """A look at a node that is well but for this."""
     facts = replace(WELL, **node)  # type: ignore[arg-type]
-    return replace(LOOK, node=facts, kubelet=kubelet, pod_untouched=untouched, gpus_due=due)
+    before, now = full
+    look = replace(LOOK, node=facts, kubelet=kubelet, pod_untouched=untouched, gpus_due=due)
+    return replace(look, full_before=before, full=now)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +37,7 @@ def seen(kubelet: str = "", untouched: bool = False, due: int = 2, **node: objec
         (seen(REFUSED, boot_id="last boot"), nodes.KUBELET_DEAD, "so no pod starts there"),
         (seen(ready="False", ready_message=DOWN), nodes.RUNTIME_DOWN, "of n1 does not work: [container runtime is"),
         (seen(pressures=(("disk space or inodes", BEGAN - 60),)), nodes.NODE_SHORT, "n1 has been short of disk space"),
+        (seen(full=(FULL, FULL)), nodes.DISK_FULL, f"a disk of n1 is full, and was before this job came: {FULL}"),
         (seen(gpus=0), nodes.GPUS_GONE, "Kubernetes shows 0 nvidia.com/gpu where Slurm gave 2 on n1"),
         (seen(gpus=1), nodes.GPUS_GONE, "look at the device plugin"),
     ],
@@ -53,6 +59,8 @@ def test_a_fault_of_the_node_itself(look: Look, fault: Fault, words: str) -> Non
         seen(ready="False", ready_message="node is shutting down"),
         seen(ready=""),
         seen(pressures=(("disk space or inodes", BEGAN + 1),)),
+        seen(full=("", FULL)),
+        seen(full=(FULL, "")),
         seen(gpus=0, due=0),
         seen(gpus=0, ready="Unknown"),
         seen(untouched=True),
@@ -65,7 +73,9 @@ def test_a_fault_of_the_node_itself(look: Look, fault: Fault, words: str) -> Non
         "a network plugin that every node may lack",
         "a shutdown",
         "a Node without conditions",
+        "a disk under pressure since the image came",
         "a disk that filled up while the image came",
+        "a disk that somebody has cleared",
         "a device plugin that may come yet",
         "GPUs of a kubelet that nobody has heard of",
         "a pod that a living kubelet has not reached",
