@@ -9,15 +9,14 @@ from pydantic import ValidationError
 
 from bridge import __version__, clock, wellknown
 from bridge.config import Config
-from bridge.engine import events, gc_answer
+from bridge.engine import events, gc_answer, shown
 from bridge.engine.activities import FollowLog
 from bridge.engine.health import SLURMRESTD, Contact
 from bridge.engine.inbox import TokenBrought
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.reconciler import Reconciler
-from bridge.engine.release import hindrance, obstacle
-from bridge.engine.state import Effort, Outcome, Phase, Run, Workload
+from bridge.engine.state import Outcome, Phase, Run
 from bridge.engine.wanted import wanted
 from bridge.errors import BridgeError, ConfigError
 from bridge.job.faults import Verdict
@@ -30,9 +29,7 @@ from bridge.wire.peercred import Peer, has_left
 
 _POLL = 0.25  # seconds between two looks at the run while nothing new is said
 _REST_GRACE = 2.0  # seconds that the other ranks' last lines are waited for once the outcome is known
-_NOTICES, _NOTICE_LIMIT = 100, 600  # how many are shown, and characters of one
 _ROWS_LIMIT = 1024 * 1024  # bytes of all rows of an answer; a frame has twice that
-_PODS_SHOWN = 500  # of one run; a suspicion may have 1,000 characters
 _REPORT_GRACE = 3.0  # seconds that the job's comment is waited for
 _FAILING_GRACE = 10.0  # the same for the rank that decided it
 
@@ -139,7 +136,7 @@ class UserDoor:
         run = self._latest(request, peer)
         if run is None:
             return _error(f"job {request.job} has no run of yours on this node")
-        return {"kind": "run", "run": _row(run) | _detail(run)}
+        return {"kind": "run", "run": shown.row(run) | shown.detail(run)}
 
     def _gc(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
         if peer.uid != 0:
@@ -186,7 +183,7 @@ class _Attachment:
         self._position = dict.fromkeys(self._ranks, 0)
         self._ended: set[int] = set()
         self._known_at: float | None = None
-        channel.send({"kind": "attached", "ranks": len(run.nodes), "notices": _notices(run)})
+        channel.send({"kind": "attached", "ranks": len(run.nodes), "notices": shown.notices(run)})
 
     def serve(self) -> None:
         """Until the run is over and its output has been sent, or the reader is gone; may raise OSError then."""
@@ -266,103 +263,18 @@ def _contact(contact: Contact) -> dict[str, Any]:
     return {"seconds_ago": round(now - contact.at, 1), "fault": contact.fault, "down_for": down}
 
 
-def _notices(run: Run) -> list[str]:
-    return [notice[:_NOTICE_LIMIT] for notice in run.notices[:_NOTICES]]
-
-
 def _rows(runs: Iterable[Run]) -> dict[str, Any]:
     """The rows of these runs, the last ones where all of them would not fit into a frame, and how many were left out:
     of a job on a thousand nodes one row has 20 kB."""
     rows: list[dict[str, Any]] = []
     size, listed = 0, list(runs)
     for run in reversed(listed):
-        row = _row(run)
+        row = shown.row(run)
         size += len(json.dumps(row))
         if size > _ROWS_LIMIT:
             break
         rows.append(row)
     return {"runs": rows[::-1], "left_out": len(listed) - len(rows)}
-
-
-def _pods(run: Run) -> dict[str, Any]:
-    """The pods of `show`: where there are too many for a frame, those that have not started or did not end well come
-    first."""
-
-    def is_well(rank: int) -> bool:
-        pod = run.pods[rank]
-        return rank not in run.lost and pod.started and (pod.ended is None or pod.ended.exit_code == 0)
-
-    shown = sorted(run.pods, key=lambda rank: (is_well(rank), rank))[:_PODS_SHOWN]
-    return {"pods": {rank: _pod(run, rank) for rank in sorted(shown)}, "pods_left_out": len(run.pods) - len(shown)}
-
-
-def _row(run: Run) -> dict[str, Any]:
-    return {
-        "job": run.key.job_id,
-        "restart": run.key.restart,
-        "workload": run.name,
-        "phase": run.phase.value,
-        "rank": run.rank,
-        "nodes": list(run.nodes),
-        "user": None if run.allocation is None else run.allocation.user,
-        "sentence": run.sentence or (run.judgement.sentence if run.judgement else ""),
-        "obstacle": obstacle(run),
-    }
-
-
-def _detail(run: Run) -> dict[str, Any]:
-    return {
-        "verdict": None if run.judgement is None else run.judgement.verdict.value,
-        "reason": None if run.judgement is None else run.judgement.sentence,
-        "fault": _fault(run),
-        "hindrance": hindrance(run).name if obstacle(run) else None,
-        "done": list(_done(run)),
-        "workload_state": run.workload.value,
-        "workload_uid": run.workload_uid,
-        **_pods(run),
-        "outcome": None if run.outcome is None else {"exit": run.outcome.exit_code, "reason": run.outcome.reason},
-        "notices": _notices(run),
-        "trouble": run.trouble,
-        "leftovers": list(run.leftovers),
-    }
-
-
-def _fault(run: Run) -> str | None:
-    """Name of the row of the fault table that decided about this run."""
-    named = run.judgement.fault if run.judgement is not None else run.outcome.fault if run.outcome is not None else ""
-    return named or None
-
-
-def _done(run: Run) -> Iterator[str]:
-    """What the bridge did about this run in Slurm and in Kubernetes."""
-    if run.sentence and run.reported == run.sentence:
-        yield "told in the job's comment"
-    if not run.reporting and run.is_batch:
-        yield f"not told to Slurm: {run.no_report or 'slurmrestd is not asked'}"
-    if run.cancel in (Effort.DONE, Effort.GIVEN_UP):
-        yield "the job was cancelled" if run.cancel is Effort.DONE else "the job could not be cancelled"
-    answer = run.prolog_answer
-    if answer is not None and answer.requeue is not None:
-        yield "the job was put back into the queue" + (" and held" if answer.requeue.hold else "")
-    if run.judgement is not None and answer is not None:
-        yield f"the prolog on this node ended with {answer.exit}"
-    if run.judgement is not None and run.workload in (Workload.DELETING, Workload.GONE):
-        yield "what had been made in Kubernetes was deleted"
-    if run.phase is Phase.RELEASED:
-        yield "this node is proven free of it"
-
-
-def _pod(run: Run, rank: int) -> dict[str, Any]:
-    pod = run.pods[rank]
-    suspicion = run.suspicions.get(rank)
-    return {
-        "name": pod.name,
-        "node": pod.node,
-        "phase": "Gone" if rank in run.lost else pod.phase,
-        "started": pod.started,
-        "exit": None if pod.ended is None else pod.ended.exit_code,
-        "suspicion": None if suspicion is None else suspicion.sentence,
-    }
 
 
 def _error(sentence: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bridge.engine import users, wanted
+from bridge.engine import shown, users, wanted
 from bridge.job.faults.runs import ENDED_BY_SLURM
 from bridge.wire.frames import encode
 
@@ -178,15 +178,15 @@ def test_a_run_with_more_pods_than_a_frame_has_room_for_is_shown() -> None:
     nodes = tuple(f"a-node-with-a-long-name-{rank}.cluster.example" for rank in range(count))
     bad = dict.fromkeys(range(0, count, 100), story.run.suspicions[0])
     run = replace(story.run, nodes=nodes, pods=pods, suspicions=bad)
-    shown = users._row(run) | users._detail(run)
-    encode({"kind": "run", "run": shown})
-    assert set(bad) <= set(shown["pods"])
-    assert (len(shown["pods"]), shown["pods_left_out"]) == (500, count - 500)
+    told = shown.row(run) | shown.detail(run)
+    encode({"kind": "run", "run": told})
+    assert set(bad) <= set(told["pods"])
+    assert (len(told["pods"]), told["pods_left_out"]) == (500, count - 500)
 
 
 def test_notices_are_told_up_to_a_number_and_a_length() -> None:
     run = replace(batch().created().run, notices=("x" * 10_000,) * 10_000)
-    for told in (users._detail(run)["notices"], users._notices(run)):
+    for told in (shown.detail(run)["notices"], shown.notices(run)):
         assert (len(told), {len(notice) for notice in told}) == (100, {600})
 
 
