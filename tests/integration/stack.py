@@ -100,6 +100,7 @@ class Stack:
         self.nodes: list[str] = description["nodes"]
         self.images: dict[str, str] = description["images"]
         self._disturbed = False
+        self._is_clean = False  # the last test has been seen to leave it so
 
     @staticmethod
     def describe() -> dict[str, Any]:
@@ -332,6 +333,11 @@ class Stack:
         if self._disturbed:
             self.await_healthy()
         self.registry({"mode": "ok"})
+        if not self._is_clean:
+            self._clean_up()
+        self._is_clean = False
+
+    def _clean_up(self) -> None:
         self.exec("login", "scancel", "--user=ml,other", "--full", check=False)
         self.exec("login", "sh", "-c", "scancel -u ml; scancel -u other", check=False)
         for node, state in self.node_states().items():
@@ -342,11 +348,13 @@ class Stack:
 
     def assert_clean(self) -> None:
         """Nothing left anywhere: nodes idle, no workload, pod, service or run marker."""
+        self._is_clean = False
         self.await_idle(30)
         for kind in ("pytorchjobs", "pods", "services"):
             eventually(lambda kind=kind: not self.names(kind), 10, f"no {kind} left")  # type: ignore[misc]
         for node in self.nodes:
             assert self.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split() == []
+        self._is_clean = True
 
     def names(self, kind: str) -> list[str]:
         """Names of all objects of a kind in the jobs' namespace."""
