@@ -1,6 +1,7 @@
 """A user's mistake: one plain sentence, a cancelled job, no node drained, nothing left."""
 
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -53,15 +54,37 @@ def _pytorch(image: str, field: str) -> str:
     )
 
 
-@pytest.mark.parametrize("nodes", [1, 2])
-@pytest.mark.parametrize("case", SPECS)
-def test_bad_spec(stack: Stack, case: str, nodes: int) -> None:
+def bad_spec(stack: Stack, case: str, nodes: int) -> None:
+    """A job with a bad spec on so many nodes is refused."""
     text, words = SPECS[case]
     began = time.monotonic()
     job = stack.submit(spec_text(stack, text), f"-N{nodes}", "--gpus-per-node=2")
     refused(stack, job, words, began)
 
 
+@pytest.fixture(scope="module")
+def hasty(running_stack: Stack) -> Iterator[None]:
+    """A node other than the batch node waits the default of 10 s for a workload, in vain; here it waits a second."""
+    with running_stack.configured(timing={"member_patience": 1}):
+        yield
+
+
+@pytest.mark.parametrize("case", SPECS)
+def test_bad_spec(stack: Stack, case: str) -> None:
+    bad_spec(stack, case, 1)
+
+
+def test_bad_spec_of_two_nodes(stack: Stack) -> None:
+    bad_spec(stack, "unknown-field", 2)
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("case", SPECS)
+def test_bad_spec_of_two_hasty_nodes(stack: Stack, case: str) -> None:
+    bad_spec(stack, case, 2)
+
+
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_file_missing(stack: Stack, nodes: int) -> None:
     began = time.monotonic()
@@ -69,6 +92,7 @@ def test_file_missing(stack: Stack, nodes: int) -> None:
     refused(stack, job, "nothing.yaml", began)
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_file_of_somebody_else(stack: Stack, nodes: int) -> None:
     """The hook reads as the job's user: what they may not read, a job of theirs can't use."""
