@@ -20,6 +20,8 @@ def refused(stack: Stack, job: Job, words: str, began: float) -> None:
     assert len(lines) == 1, lines
     assert lines[0].startswith("slurm-k8s-bridge: ") and words in lines[0], lines
     assert words in stack.comment(job) and stack.comment(job).startswith("k8s=")
+    batch_node = "compute2" if stack.sacct(job, "NodeList") == "compute2" else "compute1"
+    assert words in stack.exec(batch_node, "bridgectl", "show", str(job.id), user=job.user)
 
 
 SPECS = {
