@@ -130,8 +130,20 @@ class Gpu(_Section):
 
     resource: str = "nvidia.com/gpu"
     """Extended resource that the device plugin advertises."""
+    types: dict[str, str] = Field(default_factory=dict)
+    """Resource of those types of GPUs in Slurm (`gpu:TYPE:N`) that Kubernetes counts as another one: MIG slices,
+    another vendor's. Of what type a job's GPUs are is slurmrestd's word."""
     device_files: tuple[str, ...] = ()
     """Glob patterns of the device files that nobody may hold open when a node is released."""
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Every resource that is a GPU here."""
+        return tuple(dict.fromkeys([self.resource, *self.types.values()]))
+
+    def resource_of(self, gpu_type: str) -> str:
+        """The resource of one of Slurm's types; '' stands for GPUs without a type."""
+        return self.types.get(gpu_type, self.resource)
 
 
 class Volume(_Section):

@@ -34,11 +34,12 @@ class PrologBegan:
 @dataclass(frozen=True)
 class NodeProven:
     """This kernel is the node that Kubernetes knows under this name (bootID); it has so many GPUs in all, and this disk
-    of it is full already ('' for none)."""
+    of it is full already ('' for none). ``gpu_counts`` are those GPUs by their resource; none in journals of before."""
 
     at: float
     gpus: int = 0
     full_disk: str = ""
+    gpu_counts: dict[str, int] = field(default_factory=dict)
     kind: Literal["node_proven"] = "node_proven"
 
 

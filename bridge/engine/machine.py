@@ -90,7 +90,7 @@ def _prolog_began(run: Run, event: events.PrologBegan) -> Run:
 
 
 def _node_proven(run: Run, event: events.NodeProven) -> Run:
-    return replace(run, node_proven=True, node_gpus=event.gpus, full_disk=event.full_disk)
+    return replace(run, node_proven=True, node_gpus=event.gpus, gpu_counts=event.gpu_counts, full_disk=event.full_disk)
 
 
 def _node_refuted(run: Run, event: events.NodeRefuted) -> Run:

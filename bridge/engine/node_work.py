@@ -47,12 +47,14 @@ class NodeWork:
             return _refuted(task.run, runs.NODE_UNKNOWN.finding(node=activity.node))
         if (status.get("nodeInfo") or {}).get("bootID") != self._boot_id:
             return _refuted(task.run, runs.NODE_FOREIGN.finding(node=activity.node))
-        gpus = int((status.get("allocatable") or {}).get(self._config.gpu.resource, 0))
+        allocatable = status.get("allocatable") or {}
+        counts = {name: int(allocatable.get(name, 0)) for name in self._config.gpu.resources}
+        gpus = sum(counts.values())  # of what type the job's are slurmd does not say
         given = task.run.allocation.gpus_here if task.run.allocation is not None else 0
         if gpus < given:
-            seen = f"{gpus} {self._config.gpu.resource} where Slurm gave {given}"
+            seen = f"{gpus} {' and '.join(counts)} where Slurm gave {given}"
             raise observed(runs.GPUS_MISSING.finding(seen, node=activity.node))
-        return events.NodeProven(clock.now(), gpus, self._full_disk())
+        return events.NodeProven(clock.now(), gpus, self._full_disk(), counts)
 
     def _look(self, task: Task, activity: do.LookAtNode) -> events.Event:
         complaint = self._kubelet.complaint()
@@ -63,7 +65,7 @@ class NodeWork:
             boot_id=self._boot_id,
             began=clock.wall() - (clock.now() - task.run.began),
             gpus_due=self._gpus_due(task.run),
-            gpu_resource=self._config.gpu.resource,
+            gpu_resource=" and ".join(self._config.gpu.resources),
             full_before=task.run.full_disk,
             full=self._full_disk(),
         )
@@ -73,7 +75,7 @@ class NodeWork:
         return events.NodeLooked(clock.now(), name, sentence, lost)
 
     def _facts(self, node: str) -> NodeFacts:
-        return node_facts(self._kube.node(node), self._config.gpu.resource)
+        return node_facts(self._kube.node(node), self._config.gpu.resources)
 
     def _is_lost(self, node: str) -> bool:
         try:

@@ -32,10 +32,13 @@ def rendered(config: Config, run: Run) -> Made:
 def placement(config: Config, run: Run) -> Placement:
     """What the allocation gives each pod.
 
-    Raises AllocationError where Slurm gave only some GPUs of a node, or unequal numbers.
+    Raises AllocationError where Slurm gave only some GPUs of a node, unequal numbers, or several kinds.
     """
     allocation, record = run.allocation, run.record
     assert allocation is not None
+    gpus = _gpus(run)
+    resource = _gpu_resource(config, run) if gpus else config.gpu.resource
+    _check_whole(run, gpus, resource)
     return Placement(
         name=run.name,
         namespace=config.kubernetes.namespace,
@@ -44,13 +47,25 @@ def placement(config: Config, run: Run) -> Placement:
         start_time=allocation.start_time,
         nodes=run.nodes,
         slurm_nodes=allocation.nodes,
-        cpus_per_node=min(allocation.cpus),
+        cpus_per_node=_cpus(run),
         memory_mib=None if record is None else record.memory_mib,
-        gpus_per_node=_gpus(run),
+        gpus_per_node=gpus,
         uid=allocation.uid,
         gid=allocation.gid,
         groups=run.groups,
+        gpu_resource=resource,
     )
+
+
+def _cpus(run: Run) -> int:
+    """CPUs of the smallest node's share, as Kubernetes counts them: every thread of a core.
+
+    Where a job wants one thread of each core (`--hint=nomultithread`) slurmd counts cores, and slurmctld all that
+    nobody else gets.
+    """
+    assert run.allocation is not None
+    told = run.record.cpus if run.record is not None else ()
+    return max(min(run.allocation.cpus), min(told, default=0))
 
 
 def _gpus(run: Run) -> int:
@@ -60,12 +75,33 @@ def _gpus(run: Run) -> int:
             f"Slurm gave unequal numbers of GPUs ({', '.join(map(str, given))}) on the job's nodes, "
             "but all pods are alike; submit with --gpus-per-node"
         )
-    if given[0] not in (0, run.node_gpus):
-        raise AllocationError(
-            f"Slurm gave {given[0]} of the {run.node_gpus} GPUs of a node, but a pod cannot be held to some of them; "
-            f"submit with --gpus-per-node={run.node_gpus} or without GPUs"
-        )
     return given[0]
+
+
+def _gpu_resource(config: Config, run: Run) -> str:
+    """What Kubernetes calls the GPUs that Slurm gave."""
+    types = run.record.gpu_types if run.record is not None else ()
+    found = {config.gpu.resource_of(name) for name in types} or set(config.gpu.resources)
+    if len(found) == 1:
+        return found.pop()
+    if types:
+        raise AllocationError(
+            f"Slurm gave GPUs of several kinds ({', '.join(types)}), which Kubernetes counts apart; "
+            f"submit with one kind, for instance --gres=gpu:{types[0]}:N"
+        )
+    raise AllocationError(
+        f"of which kind the GPUs are that Slurm gave is not known ({run.no_report or 'slurmctld did not say'}); "
+        "submit without GPUs, or have the site set up slurmrestd for the bridge"
+    )
+
+
+def _check_whole(run: Run, given: int, resource: str) -> None:
+    there = run.gpu_counts.get(resource, run.node_gpus)
+    if given not in (0, there):
+        raise AllocationError(
+            f"Slurm gave {given} of the {there} GPUs of a node, but a pod cannot be held to some of them; "
+            f"submit with --gpus-per-node={there} or without GPUs"
+        )
 
 
 def _gpus_per_node(run: Run) -> tuple[int, ...]:

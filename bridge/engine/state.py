@@ -169,6 +169,7 @@ class Run:
     phase: Phase = Phase.PROLOG
     node_proven: bool = False
     node_gpus: int = 0
+    gpu_counts: Mapping[str, int] = field(default_factory=dict)
     full_disk: str = ""
     looks: int = 0
     look_due: float | None = None

@@ -11,7 +11,7 @@ class Placement:
 
     `name` is the workload's, `nodes` are Kubernetes node names and `slurm_nodes` Slurm's, both in rank
     order. `cpus_per_node` and `memory_mib` are the smallest node's share, the latter None where Slurm does not
-    track memory. `groups` are the user's supplementary groups.
+    track memory. `gpu_resource` is what Kubernetes calls the GPUs. `groups` are the user's supplementary groups.
     """
 
     name: str
@@ -27,3 +27,4 @@ class Placement:
     uid: int
     gid: int
     groups: tuple[int, ...]
+    gpu_resource: str

@@ -119,7 +119,7 @@ class _Division:
         return self._share(cpus, memory, gpus, ask)
 
     def _share(self, cpus: Fraction, memory: int, gpus: int, ask: Ask) -> Share:
-        return Share(cpus, memory, gpus, self.config.gpu.resource, ask.extra)
+        return Share(cpus, memory, gpus, self.placement.gpu_resource, ask.extra)
 
     def _check(self, ask: Ask) -> None:
         given = self.placement.cpus_per_node
@@ -143,7 +143,7 @@ class _Division:
             self.findings.refuse(path, what, "lower it; Slurm does not count memory here")
 
     def _check_gpus(self, ask: Ask) -> None:
-        given, name = self.placement.gpus_per_node, self.config.gpu.resource
+        given, name = self.placement.gpus_per_node, self.placement.gpu_resource
         if ask.gpus is None or ask.gpus == given:
             return
         cure = "remove it" if given == 0 else f"write {given}, or remove it"
@@ -161,7 +161,7 @@ class _Division:
         for side in ("limits", "requests"):
             for name, value in declared.get(side, {}).items():
                 path = f"{part.path}.resources.{side}.{name}"
-                key = "gpu" if name == self.config.gpu.resource else name
+                key = "gpu" if name == self.placement.gpu_resource else name
                 amount = self._amount(path, value)
                 if key not in ("cpu", "memory", "gpu"):
                     self._extra(path, name, value, extra)
@@ -191,5 +191,5 @@ class _Division:
             self.findings.refuse(
                 path,
                 f"{shown(name)} is not a resource that the site lets specs ask for",
-                f"remove it; GPUs come from Slurm as {self.config.gpu.resource}",
+                f"remove it; GPUs come from Slurm as {self.placement.gpu_resource}",
             )

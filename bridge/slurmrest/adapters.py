@@ -17,7 +17,7 @@ from bridge.slurmrest.api import JobRecord, NodeRecord
 
 Json = dict[str, Any]
 
-_GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)")  # gpu:2(IDX:0-1), gpu:h100:2(IDX:0,1), several of them
+_GPUS = re.compile(r"(?:^|,)gpu(?::([^:,()]+))?:(\d+)")  # gpu:2(IDX:0-1), gpu:h100:2(IDX:0,1), several of them
 _PATTERN = re.compile(r"%(\d*)([%AaJjNntux])")
 _NO_TASK = 4294967294  # what Slurm writes for %a outside an array (NO_VAL)
 
@@ -60,7 +60,7 @@ class _Job(BaseModel):
     het_job_id: Number = None
     array_job_id: Number = None
     array_task_id: Number = None
-    gres_detail: Annotated[list[str], BeforeValidator(_list_of)] = []
+    gres_detail: Annotated[list[Text], BeforeValidator(_list_of)] = []  # null for a node of which it gave none
     job_resources: Json | None = None
     memory_per_node: Number = None
     memory_per_cpu: Number = None
@@ -111,12 +111,15 @@ def job_record(job: Any) -> JobRecord:
         het_job_id=shape.het_job_id or None,
         array_job_id=shape.array_job_id or None,
         array_task_id=shape.array_task_id if shape.array_job_id else None,
-        gpus=tuple(sum(int(count) for count in _GPUS.findall(node)) for node in shape.gres_detail),
+        gpus=tuple(sum(int(count) for _, count in _GPUS.findall(node)) for node in shape.gres_detail),
         memory_mib=memory,
         comment=shape.comment,
         stdout=_stdout(shape) if shape.batch_flag else "",
         requeue=shape.requeue,
         time_limit_minutes=shape.time_limit,
+        gpu_types=tuple(sorted({kind for node in shape.gres_detail for kind, _ in _GPUS.findall(node)})),
+        cpus=tuple(_allocated_cpus(shape.job_resources or {})),
+        name=shape.name,
     )
 
 
@@ -128,8 +131,17 @@ def _memory(job: _Job) -> int | None:
     if job.memory_per_node:
         return job.memory_per_node
     if job.memory_per_cpu and job.cpus:
-        return job.memory_per_cpu * (job.cpus // (job.node_count or 1))
+        each = _allocated_cpus(job.job_resources or {}) or [job.cpus // (job.node_count or 1)]
+        return job.memory_per_cpu * min(each)
     return None
+
+
+def _allocated_cpus(resources: Json) -> list[int]:
+    """CPUs of each node; v0.0.40 does not say."""
+    nodes = resources.get("nodes")
+    if not isinstance(nodes, dict):
+        return []
+    return [int(node["cpus"]["count"]) for node in nodes.get("allocation") or [] if "cpus" in node]
 
 
 def _allocated_memory(resources: Json) -> list[int]:

@@ -20,7 +20,9 @@ class JobRecord:
     """One job as slurmctld knows it; the shape of slurmrestd v0.0.42, whichever version answered.
 
     ``states`` are Slurm's base state and flags ("RUNNING", "COMPLETING", …). ``gpus`` has the GPUs
-    allocated per node in node order, empty where slurmctld does not say. ``memory_mib`` is the memory of the smallest
+    allocated per node in node order, empty where slurmctld does not say; ``gpu_types`` the types among them, '' for
+    GPUs without one. ``cpus`` are those allocated per node in node order, every thread of a core counted, empty where
+    slurmctld does not say. ``memory_mib`` is the memory of the smallest
     node's share, None where memory is not tracked. ``array_job_id`` and ``array_task_id`` are None
     outside an array. ``stdout`` is the absolute path of the batch script's output, '' without a script.
     """
@@ -44,6 +46,9 @@ class JobRecord:
     stdout: str
     requeue: bool
     time_limit_minutes: int | None
+    gpu_types: tuple[str, ...] = ()
+    cpus: tuple[int, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True)

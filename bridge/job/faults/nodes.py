@@ -6,6 +6,7 @@ kubelet that it has not heard of, and says as much about the way between the two
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -110,12 +111,13 @@ class Look:
     full: str = ""
 
 
-def node_facts(node: Object, gpu_resource: str) -> NodeFacts:
-    """The facts of a Node."""
+def node_facts(node: Object, gpu_resources: Iterable[str]) -> NodeFacts:
+    """The facts of a Node, whose GPUs are these resources."""
     meta, status = node.get("metadata") or {}, node.get("status") or {}
     conditions = {str(item.get("type")): item for item in status.get("conditions") or []}
     ready = conditions.get("Ready") or {}
-    gpus = str((status.get("allocatable") or {}).get(gpu_resource, "0"))
+    allocatable = status.get("allocatable") or {}
+    gpus = [str(allocatable.get(name, "0")) for name in gpu_resources]
     return NodeFacts(
         name=str(meta.get("name", "")),
         boot_id=str((status.get("nodeInfo") or {}).get("bootID", "")),
@@ -126,7 +128,7 @@ def node_facts(node: Object, gpu_resource: str) -> NodeFacts:
             for kind, item in conditions.items()
             if kind in _PRESSURES and item.get("status") == "True"
         ),
-        gpus=int(gpus) if gpus.isascii() and gpus.isdigit() else 0,
+        gpus=sum(int(count) for count in gpus if count.isascii() and count.isdigit()),
     )
 
 

@@ -48,6 +48,7 @@ def placement(**changes: Any) -> Placement:
         uid=1001,
         gid=1001,
         groups=(2002, 1001, 2001),
+        gpu_resource="nvidia.com/gpu",
     )
     return dataclasses.replace(usual, **changes)
 

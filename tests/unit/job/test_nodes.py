@@ -93,20 +93,20 @@ def test_facts_of_a_node() -> None:
         {"type": "Ready", "status": "False", "message": "[container runtime is\n down]"},
     ]
     status = {"nodeInfo": {"bootID": "b"}, "allocatable": {"nvidia.com/gpu": "2"}, "conditions": conditions}
-    facts = node_facts({"metadata": {"name": "n1"}, "status": status}, "nvidia.com/gpu")
+    facts = node_facts({"metadata": {"name": "n1"}, "status": status}, ["nvidia.com/gpu"])
     assert facts == NodeFacts(
         "n1", "b", "False", "[container runtime is down]", (("disk space or inodes", 1795251600.0),), 2
     )
 
 
 def test_facts_of_next_to_nothing() -> None:
-    assert node_facts({}, "nvidia.com/gpu") == NodeFacts("", "", "", "", (), 0)
+    assert node_facts({}, ["nvidia.com/gpu"]) == NodeFacts("", "", "", "", (), 0)
     odd = {
         "status": {
             "allocatable": {"nvidia.com/gpu": "many"},
             "conditions": [{"type": "DiskPressure", "status": "True"}],
         }
     }
-    facts = node_facts(odd, "nvidia.com/gpu")
+    facts = node_facts(odd, ["nvidia.com/gpu"])
     assert facts.gpus == 0
     assert node_finding(replace(LOOK, node=replace(facts, ready="True"), gpus_due=0)) is None, "a time that is unknown"

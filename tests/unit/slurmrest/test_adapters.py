@@ -28,10 +28,16 @@ def job(**changes: Any) -> dict[str, Any]:
         (["gpu:8"], (8,)),
         (["", "(null)", "shard:4(0/4),gpu:1(IDX:0)", "mygpu:3"], (0, 0, 1, 0)),
         (None, ()),
+        ([None, "gpu:h100:4(IDX:0-3)"], (0, 4)),
     ],
 )
 def test_gpus_of_each_node(detail: Any, gpus: tuple[int, ...]) -> None:
     assert job_record(job(gres_detail=detail)).gpus == gpus
+
+
+def test_the_types_of_the_gpus() -> None:
+    detail = ["gpu:1g.10gb:7(IDX:2-8),gpu:h100:2(IDX:0-1)", None, "gpu:1(IDX:0)"]
+    assert job_record(job(gres_detail=detail)).gpu_types == ("", "1g.10gb", "h100")
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,9 @@ def test_a_running_job_is_the_same_in_every_version(version: str) -> None:
         stdout="/home/ml/out-13-n1.txt",
         requeue=True,
         time_limit_minutes=60,
+        gpu_types=("",),
+        cpus=() if version == "v0.0.40" else (2, 2),  # that one does not say
+        name=job.name,
     )
     assert job.start_time > 1_700_000_000
 
