@@ -13,6 +13,10 @@ from bridge import wellknown
 from bridge.errors import ConfigError
 
 Seconds = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+ResourceName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")
+]
 
 
 class _Section(BaseModel):
@@ -115,6 +119,12 @@ class Pod(_Section):
     image_pull_secrets: tuple[str, ...] = ()
     tolerations: tuple[dict[str, str], ...] = ()
     """Besides the bridge's own taint."""
+    rdma: dict[ResourceName, Count] = Field(default_factory=dict)
+    """RDMA devices of each training: how many of which resource, as the site's device plugins advertise them
+    (`"rdma/hca_shared_devices_a" = 1`). With it `privileged` and hostPath /dev/infiniband of a spec become these."""
+    ipc_lock: bool = False
+    """Add the capability IPC_LOCK to the training. Pod Security must let it (level privileged); a process that is not
+    root has no use of it where the runtime's own limit on locked memory is unlimited."""
     env: dict[str, str] = Field(default_factory=dict)
     """Environment of every training container (NCCL, UCX); the spec's own values win."""
     extra_resources: tuple[str, ...] = ("ephemeral-storage", "hugepages-*", "rdma/*", "vpc.amazonaws.com/efa")

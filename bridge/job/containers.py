@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bridge.config import Config
+from bridge.job import security
 from bridge.job.environment import environment
 from bridge.job.findings import Findings, at, shown
 from bridge.job.placement import Placement
@@ -45,7 +46,7 @@ class Containers:
 
     def main(self, spec: JobSpec) -> list[Fields]:
         """The training, and the containers that run beside it."""
-        training = self._container(spec.training)
+        training = self._container(spec.training, is_training=True)
         training["env"] = environment(spec, self.placement, self.config, self.findings)
         training["volumeMounts"] = self.volumes.with_shm(training["volumeMounts"])
         self._tell_probes(spec.training)
@@ -65,18 +66,15 @@ class Containers:
             self.findings.notice(path, f"{shown(policy)} left out: a failed run ends its Slurm job")
         return container
 
-    def _container(self, part: Part) -> Fields:
+    def _container(self, part: Part, *, is_training: bool = False) -> Fields:
         self._check(part)
         fields = part.fields
         container = {name: fields[name] for name in _KEPT if fields.get(name)}
-        security: Fields = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-        if fields.get("securityContext", {}).get("readOnlyRootFilesystem") is not None:
-            security["readOnlyRootFilesystem"] = fields["securityContext"]["readOnlyRootFilesystem"]
         return {
             "name": fields.get("name", ""),
             **container,
             "resources": self.shares[part.path].to_manifest(),
-            "securityContext": security,
+            "securityContext": security.of_container(part, self.config, self.findings, is_training=is_training),
             "volumeMounts": self.volumes.mounts(part),
         }
 

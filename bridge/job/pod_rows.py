@@ -45,13 +45,12 @@ MOUNTS = (
     put("mountPropagation", "left out: pods do not share mounts", "None"),
     put("bindMountOptions.**", "left out: the site decides how its volumes are mounted"),
 )
-_PRIVILEGED = "remove it: the pods have no privileges on the node, ask the site for an RDMA resource if that is its use"
 SECURITY = (
     put("allowPrivilegeEscalation", "replaced by false: the pods have no privileges", False),
     put("appArmorProfile.**", "left out: the node's default holds"),
-    refuse("capabilities.add", "remove it: the pods run without capabilities", []),
+    translate("capabilities.add", Shape.TEXTS, "becomes the site's RDMA resource where it is IPC_LOCK"),
     put("capabilities.drop", "replaced by ALL: the pods run without capabilities", ["ALL"], ["all"]),
-    refuse("privileged", _PRIVILEGED, False),
+    translate("privileged", Shape.SWITCH, "becomes the site's RDMA resource"),
     refuse("procMount", "remove it: the pods see /proc as the runtime masks it", "Default"),
     keep("readOnlyRootFilesystem", Shape.SWITCH),
     put("runAsGroup", _JOB_USER),
@@ -136,7 +135,11 @@ VOLUME = (
     keep("emptyDir.medium", Shape.TEXT),
     keep("emptyDir.sizeLimit", Shape.AMOUNT),
     hide("emptyDir.mode"),
-    translate("hostPath.path", Shape.TEXT, "/dev/shm becomes memory, a path of the site its volume"),
+    translate(
+        "hostPath.path",
+        Shape.TEXT,
+        "/dev/shm becomes memory, /dev/infiniband the RDMA resource, a path of the site its volume",
+    ),
     hide("hostPath.type"),
     keep("projected.defaultMode", Shape.NUMBER),
     put("projected.defaultUser", _JOB_USER),

@@ -6,7 +6,7 @@ each, enough for a proxy or a log shipper. The training gets the rest, in whole 
 Init containers run before it and get the same at no cost.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
@@ -19,6 +19,7 @@ from bridge.job.spec import JobSpec, Part
 
 SIDECAR_CPUS = Fraction(1, 10)
 SIDECAR_MEMORY_MIB = 128
+_RDMA = ("*rdma*", "*/efa", "*/hca*")  # how RDMA resources are named elsewhere
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,9 @@ class _Division:
                 "the other containers leave the training no whole CPU or no memory",
                 "lower what they ask for, or submit with more --cpus-per-task and --mem",
             )
-        shares[spec.training.path] = self._whole(self._ask(spec.training), cpus, memory, self.placement.gpus_per_node)
+        training = self._whole(self._ask(spec.training), cpus, memory, self.placement.gpus_per_node)
+        rdma = {name: str(count) for name, count in self.config.pod.rdma.items()}
+        shares[spec.training.path] = replace(training, extra=training.extra | rdma)
         for part in spec.inits:
             if not runs_beside(part):
                 ask = self._ask(part)
@@ -185,7 +188,12 @@ class _Division:
             return None
 
     def _extra(self, path: str, name: str, value: Any, extra: dict[str, str]) -> None:
-        if any(fnmatchcase(name, pattern) for pattern in self.config.pod.extra_resources):
+        rdma = self.config.pod.rdma
+        if rdma and any(fnmatchcase(name, pattern) for pattern in _RDMA):
+            if str(value) != str(rdma.get(name)):
+                now = " and ".join(f"{count} of {resource}" for resource, count in rdma.items())
+                self.findings.notice(path, f"{value} of {name} replaced by {now} for the training, as the site has set")
+        elif any(fnmatchcase(name, pattern) for pattern in self.config.pod.extra_resources):
             extra.setdefault(name, str(value))
         else:
             self.findings.refuse(

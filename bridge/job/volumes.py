@@ -6,6 +6,7 @@ from typing import Any
 from bridge.config import Config, Volume
 from bridge.job import quantity
 from bridge.job.findings import Findings, at, shown
+from bridge.job.security import RDMA_PATH, given
 from bridge.job.short_form import SHM_PATH, SHM_VOLUME, SITE_VOLUME
 from bridge.job.spec import JobSpec, Part
 
@@ -16,7 +17,8 @@ Fields = dict[str, Any]
 class Volumes:
     """The pod's volumes, and what mounts need to know of them.
 
-    `sites` are the volumes that come from the site, by their name in the pod. `memory_mib` is the training's
+    `sites` are the volumes that come from the site, by their name in the pod; `devices` are those left out, since a
+    device plugin mounts what they held. `memory_mib` is the training's
     share: memory volumes count against it.
     """
 
@@ -26,6 +28,7 @@ class Volumes:
     manifest: list[Fields] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     sites: dict[str, Volume] = field(default_factory=dict)
+    devices: set[str] = field(default_factory=set)
 
     def take(self, spec: JobSpec) -> None:
         """Turns the spec's volumes into the pod's."""
@@ -34,6 +37,9 @@ class Volumes:
             if name in self.names:
                 self.findings.refuse(at(part.path, "name"), f"{shown(name)} is there twice", "rename one")
             self.names.add(name)
+            if self._is_rdma(part):
+                self.devices.add(name)
+                continue
             source = self._source(part)
             if source is not None:
                 self.manifest.append({"name": name, **source})
@@ -44,6 +50,8 @@ class Volumes:
         places: set[str] = set()
         for n, mount in enumerate(container.fields.get("volumeMounts", [])):
             path = at(container.path, f"volumeMounts[{n}]") if container.path else f"volumes[{n}]"
+            if mount.get("name") in self.devices:
+                continue
             made = self._mount(mount, path)
             place = made.get("mountPath", "")
             if place in places:
@@ -62,6 +70,15 @@ class Volumes:
     def _memory(self) -> Fields:
         asked = quantity.mebibytes(quantity.parse(self.config.pod.shm_size))
         return {"medium": "Memory", "sizeLimit": f"{min(asked, self.memory_mib)}Mi"}
+
+    def _is_rdma(self, part: Part) -> bool:
+        """The node's RDMA devices, which come with the site's RDMA resource."""
+        path = part.fields.get("hostPath", {}).get("path", "")
+        if path.rstrip("/") != RDMA_PATH or not self.config.pod.rdma:
+            return False
+        where = at(part.path, "hostPath")
+        self.findings.notice(where, f"{RDMA_PATH} of the node became {given(self.config)}; the device plugin mounts it")
+        return True
 
     def _source(self, part: Part) -> Fields | None:
         fields = part.fields
