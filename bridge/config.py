@@ -129,6 +129,9 @@ class Pod(_Section):
     """Environment of every training container (NCCL, UCX); the spec's own values win."""
     extra_resources: tuple[str, ...] = ("ephemeral-storage", "hugepages-*", "rdma/*", "vpc.amazonaws.com/efa")
     """Patterns of the resources that specs may ask for beside CPU, memory and GPUs; never an accelerator."""
+    claims: tuple[str, ...] = ()
+    """Patterns of the PersistentVolumeClaims that specs may use by their own name, beside those of `volumes`; `*`
+    where each project has a namespace and makes its claims itself."""
     metadata_keys: tuple[str, ...] = ("sidecar.istio.io/inject",)
     """Patterns of the label and annotation keys with a prefix that specs may set; each can wake a controller."""
     rendezvous_port: int = Field(default=23456, ge=1024, le=65535)
@@ -143,6 +146,11 @@ class Gpu(_Section):
     types: dict[str, str] = Field(default_factory=dict)
     """Resource of those types of GPUs in Slurm (`gpu:TYPE:N`) that Kubernetes counts as another one: MIG slices,
     another vendor's. Of what type a job's GPUs are is slurmrestd's word."""
+    aliases: tuple[str, ...] = ()
+    """Other names by which specs ask for these GPUs, such as `nvidia.com/a100` from a cluster that names its models."""
+    host_paths: tuple[str, ...] = ("/dev/nvidia*", "/dev/gdrdrv", "/usr/local/nvidia")
+    """Patterns of node paths that a pod with GPUs has from the device plugin and the runtime: hostPath volumes of
+    them are left out."""
     device_files: tuple[str, ...] = ()
     """Glob patterns of the device files that nobody may hold open when a node is released."""
 

@@ -26,6 +26,19 @@ OPERATOR_LABEL_JOB = "training.kubeflow.org/job-name"
 OPERATOR_LABEL_INDEX = "training.kubeflow.org/replica-index"
 CONTAINER = "pytorch"  # name of the training container; its exit code is the job's
 
+RENDEZVOUS_VARIABLES = frozenset(
+    (
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "RANK",
+        "WORLD_SIZE",
+        "PET_MASTER_ADDR",
+        "PET_MASTER_PORT",
+        "PET_NNODES",
+        "PET_NODE_RANK",
+    )
+)  # torch's own names: the bridge sets them, whatever a spec says
+
 # Files and sockets.
 CONFIG_FILE = "/etc/slurm-k8s-bridge/bridge.toml"
 STATE_DIR = "/var/lib/slurm-k8s-bridge"

@@ -164,7 +164,7 @@ class _Division:
         for side in ("limits", "requests"):
             for name, value in declared.get(side, {}).items():
                 path = f"{part.path}.resources.{side}.{name}"
-                key = "gpu" if name == self.placement.gpu_resource else name
+                key = "gpu" if name in (self.placement.gpu_resource, *self.config.gpu.aliases) else name
                 amount = self._amount(path, value)
                 if key not in ("cpu", "memory", "gpu"):
                     self._extra(path, name, value, extra)

@@ -7,6 +7,7 @@ from typing import Any
 from bridge.errors import SpecError
 from bridge.job import short_form
 from bridge.job.findings import Findings, at, shown
+from bridge.job.merge import merge
 from bridge.job.pod_rows import POD_TEMPLATE
 from bridge.job.sieve import Sieve
 from bridge.job.treatments import CONTAINERJOB, PYTORCHJOB_TOP, under
@@ -90,10 +91,9 @@ def _pytorchjob(left: Fields, findings: Findings) -> JobSpec:
     if not known:
         findings.refuse(REPLICA_SPECS, "has neither Worker nor Master", "write a Worker with its pod template")
         raise SpecError(findings.reasons)
-    _merge(known, findings)
     role = "Worker" if "Worker" in known else "Master"
     path = f"{REPLICA_SPECS}.{role}.template"
-    template = known[role].get("template", {})
+    template = merge(known, REPLICA_SPECS, findings)
     pod = dict(template.get("spec", {}))
     training, sidecars = _training(_parts(pod, "containers", path), at(path, "spec.containers"), findings)
     return JobSpec(
@@ -131,36 +131,6 @@ def _training(containers: tuple[Part, ...], path: str, findings: Findings) -> tu
         findings.notice(at(training.path, "name"), f"{old} replaced by {CONTAINER}, as the operator wants it")
     others = tuple(part for part in containers if part is not training)
     return Part(training.path, {**training.fields, "name": CONTAINER}), others
-
-
-def _merge(roles: Mapping[str, Fields], findings: Findings) -> None:
-    """Master and Worker become one template; where they differ no rank could have both."""
-    if len(roles) < 2:
-        return
-    path = f"{REPLICA_SPECS}.Master"
-    found = _difference(roles["Master"].get("template"), roles["Worker"].get("template"), "template")
-    if found:
-        where, master, worker = found
-        findings.refuse(
-            at(path, where),
-            f"{shown(master)}, but {shown(worker)} in Worker, and all ranks run the same pod",
-            "make the two templates alike and tell the ranks apart by the variable RANK",
-        )
-    else:
-        findings.notice(path, "became worker 0, the rank on Slurm's first node")
-
-
-def _difference(one: Any, other: Any, path: str) -> tuple[str, Any, Any] | None:
-    """Path and values of the first difference; nothing, empty and absent are the same."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        pairs = [(at(path, key), one.get(key), other.get(key)) for key in {**one, **other}]
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        pairs = [(f"{path}[{n}]", *pair) for n, pair in enumerate(zip(one, other, strict=True))]
-    else:
-        same = (one or None) == (other or None) or (one is not None and str(one) == str(other))
-        return None if same else (path, one, other)
-    found = (_difference(left, right, where) for where, left, right in pairs)
-    return next((item for item in found if item), None)
 
 
 def _replicas(roles: Mapping[str, Fields]) -> int | None:

@@ -134,6 +134,7 @@ ELASTIC_POLICY = (
 )
 REPLICAS = (
     put_by_rule("replicas", Shape.NUMBER, "one pod on each node that Slurm allocated"),
+    put("imagePullPolicy", "left out: only a container has this field, and every server drops it here"),
     put("restartPolicy", "replaced by Never: a failed run ends its Slurm job, use --requeue", "Never"),
 )
 

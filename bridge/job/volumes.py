@@ -1,6 +1,7 @@
 """Volumes and mounts: a path of the node becomes memory or a volume of the site, or is refused."""
 
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 from bridge.config import Config, Volume
@@ -105,6 +106,10 @@ class Volumes:
         if path.rstrip("/") == SHM_PATH:
             self.findings.notice(where, f"{SHM_PATH} of the node became {self.config.pod.shm_size} of the pod's memory")
             return {"emptyDir": self._memory()}
+        if any(fnmatchcase(path.rstrip("/"), pattern) for pattern in self.config.gpu.host_paths):
+            self.findings.notice(where, f"{path} left out: it comes with the GPUs")
+            self.devices.add(part.fields.get("name", ""))
+            return None
         for name, volume in self.config.volumes.items():
             if volume.host_path and volume.host_path.rstrip("/") == path.rstrip("/"):
                 if volume.claim:
@@ -118,6 +123,8 @@ class Volumes:
         for volume in self.config.volumes.values():
             if volume.claim == wanted:
                 return self._of_site(part, volume, read_only=claim.get("readOnly", False))
+        if wanted and any(fnmatchcase(wanted, pattern) for pattern in self.config.pod.claims):
+            return {"persistentVolumeClaim": claim}
         where = at(part.path, "persistentVolumeClaim.claimName")
         self.findings.refuse(where, f"{shown(wanted)} is not a claim of the site", self._instead())
         return None

@@ -1,7 +1,8 @@
 """The fields of a PyTorchJob as the CRDs of the training operator have them, kept beside as a compact list.
 
-`python -m tests.unit.job.crd_fields VERSION=FILE…` writes the list anew from `manifests/base/crds/kubeflow.org_pytorchjobs.yaml`
-of each version's Go module (`go mod download -json github.com/kubeflow/training-operator@v1.9.4` says where it is).
+`python -m tests.unit.job.crd_fields VERSION=FILE…` writes the list anew; FILE is
+`manifests/base/crds/kubeflow.org_pytorchjobs.yaml` of that version's Go module
+(`go mod download -json github.com/kubeflow/training-operator@v1.9.4` says where it is).
 """
 
 import sys

@@ -226,3 +226,34 @@ def test_containers_beside_the_training(text: str, reason: str) -> None:
     told = reasons(text)
     assert len(told) == 1, told
     assert told[0].startswith(reason)
+
+
+def test_claims_of_the_project_by_a_pattern_of_the_site() -> None:
+    claim = job(**mount(persistentVolumeClaim={"claimName": "team-a", "readOnly": True}))
+    assert "is not a claim of the site" in reasons(claim)[0]
+    made = render(claim.encode(), placement(), site(claims=["team-*"]))
+    volumes = made.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["volumes"]
+    assert volumes[0]["persistentVolumeClaim"] == {"claimName": "team-a", "readOnly": True}
+    nameless = job(**mount(persistentVolumeClaim={"claimName": ""}))
+    assert "'' is not a claim" in reasons(nameless, config=site(claims=["*"]))[0]
+
+
+@pytest.mark.parametrize("path", ["/dev/gdrdrv", "/dev/nvidia-caps-imex-channels/", "/usr/local/nvidia"])
+def test_what_comes_with_the_gpus_is_left_out_with_its_mounts(path: str) -> None:
+    text = job(
+        {"volumes": [{"name": "v", "hostPath": {"path": path}}]},
+        {"volumeMounts": [{"name": "v", "mountPath": "/v"}]},
+    )
+    made = render(text.encode(), placement(), site())
+    pod = made.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    assert [mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]] == ["/dev/shm"]
+    assert [volume["name"] for volume in pod["volumes"]] == ["slurm-k8s-bridge-shm"]
+    assert f"{POD}.volumes[0].hostPath: {path} left out: it comes with the GPUs" in made.notices
+
+
+def test_gpus_by_another_name_of_the_site() -> None:
+    named = site().model_copy(update={"gpu": site().gpu.model_copy(update={"aliases": ("nvidia.com/a40",)})})
+    made = render(job(**asks("nvidia.com/a40", 2)).encode(), placement(), named)
+    pod = made.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    assert pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "2"
+    assert "asks for 3 nvidia.com/gpu, Slurm gave 2" in reasons(job(**asks("nvidia.com/a40", 3)), config=named)[0]
