@@ -1,4 +1,4 @@
-"""A spec file as plain data: one YAML document, bounded before anything is built from it.
+"""A spec file as plain data: its YAML documents, bounded before anything is built from them.
 
 Types are those of JSON. Of YAML 1.1's surprises only those are kept that Kubernetes' own reader has too:
 no timestamps and no numbers to the base 60.
@@ -44,28 +44,28 @@ for _tag, _pattern, _first in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), _first)
 
 
-def load(data: bytes) -> dict[str, Any]:
-    """The one object that the bytes of a spec file describe.
+def load(data: bytes) -> list[dict[str, Any]]:
+    """The objects that the bytes of a spec file describe, at least one; empty documents do not count.
 
     Raises SpecError with one sentence that names the line, where there is one, and the cure.
     """
     text = _text(data)
     try:
-        documents = _check_events(text)
-        if documents != 1:
-            raise _refused(_how_many(documents))
-        node = next(node for node in yaml.compose_all(text, _Loader) if not _is_empty(node))
-        _check_keys(node)
-        result = _construct(node)
+        if not _check_events(text):
+            raise _refused("is empty; write a PyTorchJob or a ContainerJob")
+        nodes = [node for node in yaml.compose_all(text, _Loader) if not _is_empty(node)]
+        for node in nodes:
+            _check_keys(node)
+        documents = [_construct(node) for node in nodes]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise _refused(f"line {line}: is not YAML ({error.problem}); mend it there, or a line above") from error
     except yaml.YAMLError as error:
         raise _refused(f"is not YAML text ({_first_line(error)}); save the spec as plain UTF-8 text") from error
-    if not isinstance(result, dict):
+    if not all(isinstance(document, dict) for document in documents):
         raise _refused("is not an object; begin with `apiVersion:` and `kind:`")
-    return result
+    return documents
 
 
 def _refused(sentence: str) -> SpecError:
@@ -83,12 +83,6 @@ def _text(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise _refused(f"line {line}: is not UTF-8; save the spec as plain UTF-8 text") from error
-
-
-def _how_many(documents: int) -> str:
-    if documents == 0:
-        return "is empty; write a PyTorchJob or a ContainerJob"
-    return f"holds {documents} documents; leave only the job itself, without the others behind `---`"
 
 
 def _first_line(error: Exception) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from bridge import wellknown
 from bridge.config import Config
 from bridge.job import spec as specs
+from bridge.job.beside import job_of
 from bridge.job.containers import Containers
 from bridge.job.document import load
 from bridge.job.findings import Findings, at, shown
@@ -54,7 +55,7 @@ def render(data: bytes, placement: Placement, config: Config) -> Rendered:
     """
     findings = Findings()
     _check_user(placement, findings)
-    spec = specs.read(load(data), findings)
+    spec = specs.read(job_of(load(data), placement.namespace, config, findings), findings)
     manifest = _workload(spec, placement, config, findings)
     findings.check()
     return Rendered(manifest, tuple(findings.notices))

@@ -1,9 +1,15 @@
 import time
+from typing import Any
 
 import pytest
 
 from bridge.errors import SpecError
-from bridge.job.document import load
+from bridge.job.document import load as load_all
+
+
+def load(data: bytes) -> dict[str, Any]:
+    (document,) = load_all(data)
+    return document
 
 
 def refusal(data: bytes) -> str:
@@ -39,6 +45,10 @@ def test_reads_json_anchors_merges_and_a_byte_order_mark() -> None:
     }
 
 
+def test_every_document_is_read() -> None:
+    assert load_all(b"a: 1\n---\nb: &x 2\nc: *x\n") == [{"a": 1}, {"b": 2, "c": 2}]
+
+
 def test_empty_documents_do_not_count() -> None:
     assert load(b"---\n# nothing\n---\na: 1\n---\n") == {"a": 1}
 
@@ -64,7 +74,8 @@ LAUGHS = b"a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + b"".join(
         (b'a: 1\nb: "x\\0y"\n', "line 2: holds a NUL character"),
         (b"a: 1\nb: 2\na: 3\n", "line 3: a stands there twice"),
         (b"a:\n  - b: 1\n    b: 2\n", "line 3: b stands there twice"),
-        (b"a: 1\n---\nb: 2\n", "holds 2 documents"),
+        (b"a: 1\n---\n- b\n", "is not an object"),
+        (b"a: 1\n---\nb: [" + b"1," * 30000 + b"]", "more than 20000 values"),
         (b"on: 1\n", 'line 1: the key on is not text; write it as "on"'),
         (b"1: 1\n", 'write it as "1"'),
         (b"? [a]\n: 1\n", "line 1: a key is a list"),
