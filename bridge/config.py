@@ -111,6 +111,10 @@ class Pod(_Section):
     """Default and upper bound of terminationGracePeriodSeconds: SIGTERM to SIGKILL, part of every epilog."""
     shm_size: str = Field(default="1Gi", pattern=r"^[1-9][0-9]*(Mi|Gi)$")
     """Size of the memory-backed /dev/shm; counts against the pod's memory."""
+    strict_groups: bool = False
+    """Pods have the job's groups and none that an image's /etc/group adds: who can bring an image where a uid is in
+    other groups reads their files else. Set it where every node has containerd 2.0 or CRI-O 1.31 and Kubernetes 1.33;
+    a kubelet with an older runtime refuses such pods."""
     service_account: str = "default"
     """ServiceAccount of the pods; its token is never mounted."""
     scheduler_name: str = "default-scheduler"

@@ -9,6 +9,7 @@ from bridge.engine.state import Run
 from bridge.errors import AllocationError
 from bridge.job.placement import Placement
 from bridge.job.render import render
+from bridge.slurm.environ import Allocation
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def placement(config: Config, run: Run) -> Placement:
     """
     allocation, record = run.allocation, run.record
     assert allocation is not None
-    gpus = _gpus(run)
+    cpus, gpus = _cpus(run), _gpus(run)
     resource = _gpu_resource(config, run) if gpus else config.gpu.resource
     _check_whole(run, gpus, resource)
     return Placement(
@@ -46,15 +47,43 @@ def placement(config: Config, run: Run) -> Placement:
         key=run.key,
         start_time=allocation.start_time,
         nodes=run.nodes,
-        slurm_nodes=allocation.nodes,
-        cpus_per_node=_cpus(run),
+        cpus_per_node=cpus,
         memory_mib=None if record is None else record.memory_mib,
         gpus_per_node=gpus,
         uid=allocation.uid,
         gid=allocation.gid,
         groups=run.groups,
+        user=allocation.user,
+        variables=_variables(run, allocation, cpus, gpus),
         gpu_resource=resource,
     )
+
+
+def _variables(run: Run, allocation: Allocation, cpus: int, gpus: int) -> dict[str, str]:
+    """What is known of the job, by Slurm's own names of it."""
+    known: dict[str, object] = {
+        "SLURM_JOB_ID": allocation.job_id,
+        "SLURM_JOB_USER": allocation.user,
+        "SLURM_JOB_UID": allocation.uid,
+        "SLURM_JOB_GID": allocation.gid,
+        "SLURM_JOB_ACCOUNT": allocation.account,
+        "SLURM_JOB_PARTITION": allocation.partition,
+        "SLURM_JOB_NODELIST": ",".join(allocation.nodes),
+        "SLURM_JOB_NUM_NODES": len(allocation.nodes),
+        "SLURM_NNODES": len(allocation.nodes),
+        "SLURM_JOB_WORK_DIR": allocation.work_dir,
+        "SLURM_CLUSTER_NAME": allocation.cluster,
+        "SLURM_RESTART_COUNT": allocation.restart,
+        "SLURM_CPUS_ON_NODE": cpus,
+        "SLURM_GPUS_ON_NODE": gpus,
+    }
+    if run.record is not None:
+        known |= {
+            "SLURM_JOB_NAME": run.record.name or None,
+            "SLURM_ARRAY_JOB_ID": run.record.array_job_id,
+            "SLURM_ARRAY_TASK_ID": run.record.array_task_id,
+        }
+    return {name: str(value) for name, value in known.items() if value is not None}
 
 
 def _cpus(run: Run) -> int:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bridge.config import Config
-from bridge.job import security
-from bridge.job.environment import environment
+from bridge.job import secrets, security
+from bridge.job.environment import HOME_ENTRY, environment
 from bridge.job.findings import Findings, at, shown
 from bridge.job.placement import Placement
 from bridge.job.resources import Share
@@ -30,6 +30,10 @@ _KEPT = (
 )
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_SECRET = (
+    "looks like a secret, and whoever may read workloads reads it; put it into a Kubernetes Secret in the namespace, "
+    "and write valueFrom: {secretKeyRef: {name: SECRET, key: KEY}} under env"
+)
 _IMAGE = re.compile(r"[^\s\x00-\x1f]{1,1024}")
 
 
@@ -49,6 +53,8 @@ class Containers:
         training = self._container(spec.training, is_training=True)
         training["env"] = environment(spec, self.placement, self.config, self.findings)
         training["volumeMounts"] = self.volumes.with_shm(training["volumeMounts"])
+        if HOME_ENTRY in training["env"]:
+            training["volumeMounts"] = self.volumes.with_home(training["volumeMounts"])
         self._tell_probes(spec.training)
         return [training, *(self._container(part) | self._probes(part) for part in spec.sidecars)]
 
@@ -85,6 +91,8 @@ class Containers:
         if name in self.names:
             self.findings.refuse(at(part.path, "name"), f"{shown(name)} is there twice", "rename one container")
         self.names.add(name)
+        for place in secrets.places(part.fields):
+            self.findings.notice(at(part.path, place), _SECRET)
         for n, port in enumerate(part.fields.get("ports", [])):
             if not 0 < port.get("containerPort", 0) < 65536:
                 path = at(part.path, f"ports[{n}]")

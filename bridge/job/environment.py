@@ -16,15 +16,20 @@ from bridge.job.spec import JobSpec
 
 Entry = dict[str, Any]
 
-HOME = "/tmp"
-"""The job's user has no home in most images, and a library that cannot write one fails in odd ways."""
+HOME_PATH = "/slurm-home"
+"""The job's user has no home in most images, and a library that cannot write one fails in odd ways. So an empty
+directory is HOME where neither the spec nor the site names one; in no place where a site mounts volumes."""
+HOME_ENTRY: Entry = {"name": "HOME", "value": HOME_PATH}
 _NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]{0,255}")
 
 
 def environment(spec: JobSpec, placement: Placement, config: Config, findings: Findings) -> list[Entry]:
     """The `env` of the training container; each name once."""
     ours = {entry["name"]: entry for entry in _ours(spec, placement, config)}
-    chosen = {"HOME": _text("HOME", HOME)} | {name: _text(name, value) for name, value in config.pod.env.items()}
+    # In most images no passwd entry has the job's uid: what asks for the user's name finds it here (getpass, torch).
+    user = {name: _text(name, placement.user) for name in ("USER", "LOGNAME")}
+    site = {name: _text(name, value) for name, value in config.pod.env.items()}
+    chosen = {"HOME": HOME_ENTRY} | user | site
     for entry in spec.training.fields.get("env", []):
         name = entry.get("name", "")
         path = at(spec.training.path, f"env[{name}]")
@@ -60,13 +65,10 @@ def _ours(spec: JobSpec, placement: Placement, config: Config) -> list[Entry]:
     if spec.nproc_per_node in (None, "auto", "1"):
         # torchrun sets both itself for each of its processes; a script without it is one process per node.
         entries += [_field("RANK", rank), _text("WORLD_SIZE", nodes)]
-    return [
-        *entries,
-        _text("SLURM_JOB_ID", placement.key.job_id),
-        _text("SLURM_JOB_NODELIST", ",".join(placement.slurm_nodes)),
-        _text("SLURM_NNODES", nodes),
-        _text("SLURM_RESTART_COUNT", placement.key.restart),
-    ]
+    # Of the job, never of a step (SLURM_PROCID, SLURM_NTASKS): there is none, and frameworks that find one of those
+    # take srun for what started them.
+    facts = [_text(name, value) for name, value in placement.variables.items()]
+    return [*entries, *facts, _field("SLURM_NODEID", rank)]
 
 
 def _text(name: str, value: str | int) -> Entry:

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 
 from bridge.errors import SpecError
+from bridge.job.secrets import masked
 
 
 def at(path: str, name: str) -> str:
@@ -12,9 +13,9 @@ def at(path: str, name: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value for a sentence: short, and on one line."""
+    """A value for a sentence: short, on one line, and without what has the form of a secret."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = " ".join(text.split())
+    text = " ".join(masked(text).split())
     return text if len(text) <= 60 else text[:57] + "…"
 
 

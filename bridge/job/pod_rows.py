@@ -1,5 +1,7 @@
 """The rows of the table for a pod template: metadata, PodSpec, Container and Volume of Kubernetes 1.36."""
 
+from dataclasses import replace
+
 from bridge.job.treatments import Row, Shape, hide, keep, put, put_by_rule, refuse, translate, under
 
 _SLURM_PLACES = "left out: Slurm has chosen the nodes, use sbatch --constraint or --nodelist"
@@ -20,7 +22,7 @@ TEMPLATE_METADATA = (
 
 ENV = (
     keep("name", Shape.TEXT),
-    keep("value", Shape.TEXT),
+    replace(keep("value", Shape.TEXT), private=True),
     keep("valueFrom.configMapKeyRef.**"),
     keep("valueFrom.fieldRef.**"),
     keep("valueFrom.fileKeyRef.**"),

@@ -12,6 +12,7 @@ from typing import Any
 from bridge import wellknown
 from bridge.config import Config
 from bridge.job import spec as specs
+from bridge.job import variables
 from bridge.job.beside import job_of
 from bridge.job.containers import Containers
 from bridge.job.document import load
@@ -55,7 +56,9 @@ def render(data: bytes, placement: Placement, config: Config) -> Rendered:
     """
     findings = Findings()
     _check_user(placement, findings)
-    spec = specs.read(job_of(load(data), placement.namespace, config, findings), findings)
+    document = variables.filled_in(job_of(load(data), placement.namespace, config, findings), placement.variables)
+    variables.check_placeholders(document, findings)
+    spec = specs.read(document, findings)
     manifest = _workload(spec, placement, config, findings)
     findings.check()
     return Rendered(manifest, tuple(findings.notices))
@@ -136,7 +139,7 @@ def _pod(spec: JobSpec, placement: Placement, config: Config, findings: Findings
         "enableServiceLinks": False,
         "restartPolicy": "Never",
         "schedulingGates": [{"name": wellknown.GATE}],
-        "securityContext": _security(placement),
+        "securityContext": _security(placement, config),
         "terminationGracePeriodSeconds": _grace(spec, config, findings),
         "tolerations": [
             {"key": wellknown.TAINT, "operator": "Exists", "effect": "NoSchedule"},
@@ -149,9 +152,11 @@ def _pod(spec: JobSpec, placement: Placement, config: Config, findings: Findings
     return pod | {"volumes": volumes.manifest}
 
 
-def _security(placement: Placement) -> Fields:
+def _security(placement: Placement, config: Config) -> Fields:
     """The job's user and nobody else; with the containers' part it is Pod Security `restricted`."""
-    return {
+    # Else an image's own /etc/group adds groups to a uid that its /etc/passwd knows (KEP-3619).
+    strict: Fields = {"supplementalGroupsPolicy": "Strict"} if config.pod.strict_groups else {}
+    return strict | {
         "runAsUser": placement.uid,
         "runAsGroup": placement.gid,
         "supplementalGroups": sorted(set(placement.groups) - {placement.gid}),

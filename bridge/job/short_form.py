@@ -4,6 +4,7 @@ from typing import Any
 
 from bridge.job.findings import Findings, at, shown
 from bridge.job.pod_rows import ENV, PORTS
+from bridge.job.secrets import is_secret_name
 from bridge.job.sieve import Sieve
 from bridge.job.treatments import Shape, keep, under
 
@@ -54,7 +55,8 @@ def _environment(env: Any, findings: Findings) -> list[Fields]:
         if isinstance(value, str):
             entries.append({"name": name, "value": value})
         elif value is not None:
-            findings.refuse(at("env", name), f"{shown(value)} is not text", f'write "{shown(value)}"')
+            seen = "…" if is_secret_name(str(name)) else shown(value)
+            findings.refuse(at("env", name), f"{seen} is not text", f'write "{seen}"')
     return entries
 
 

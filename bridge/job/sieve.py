@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bridge.job.findings import Findings, at, shown
+from bridge.job.secrets import is_secret_name
 from bridge.job.treatments import Row, Shape, Treatment
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
@@ -71,7 +72,10 @@ class Sieve:
             if known is None:
                 findings.refuse(at(path, name), "no such field", self._suggestion(name))
                 continue
-            kept = known.pass_through(inner, at(path, name), findings)
+            if known.row is not None and known.row.private and is_secret_name(str(value.get("name"))):
+                kept = _unseen(known.row, inner, at(path, name), findings)
+            else:
+                kept = known.pass_through(inner, at(path, name), findings)
             if kept is not None:
                 left[name] = kept
         return left
@@ -95,6 +99,14 @@ def _treat(row: Row, value: Any, path: str, findings: Findings) -> Any:
         findings.refuse(path, f"must be {row.shape.value}, is {_kind(value)}", cure)
         return None
     return value
+
+
+def _unseen(row: Row, value: Any, path: str, findings: Findings) -> Any:
+    """The value, None where it has another form than its row: said without showing it."""
+    if value is None or not _misshaped(row.shape, value):
+        return value
+    findings.refuse(path, f"must be {row.shape.value}", "write it in quotes")
+    return None
 
 
 def _misshaped(shape: Shape, value: Any) -> str:

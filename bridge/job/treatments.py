@@ -41,7 +41,8 @@ class Row:
     `why` finishes the sentence "PATH: …": for SET it says what stands there instead and why, for REFUSE
     what to write instead. `harmless` are values that say what the bridge does anyway; they pass in
     silence. With `quiet` a replaced value is not told, since every spec has one. With `rule` the value
-    stays in the tree, and a rule of the renderer deals with it and says so.
+    stays in the tree, and a rule of the renderer deals with it and says so. A `private` value may be a
+    secret, and is not shown where the name beside it looks like that of one.
     """
 
     path: str
@@ -51,6 +52,7 @@ class Row:
     harmless: tuple[object, ...] = ()
     quiet: bool = False
     rule: bool = False
+    private: bool = False
 
 
 def keep(path: str, shape: Shape = Shape.ANY) -> Row:

@@ -6,12 +6,15 @@ from typing import Any
 
 from bridge.config import Config, Volume
 from bridge.job import quantity
+from bridge.job.environment import HOME_PATH
 from bridge.job.findings import Findings, at, shown
 from bridge.job.security import RDMA_PATH, given
 from bridge.job.short_form import SHM_PATH, SHM_VOLUME, SITE_VOLUME
 from bridge.job.spec import JobSpec, Part
 
 Fields = dict[str, Any]
+
+HOME_VOLUME = "slurm-k8s-bridge-home"
 
 
 @dataclass
@@ -67,6 +70,11 @@ class Volumes:
             return mounts
         self.manifest.append({"name": SHM_VOLUME, "emptyDir": self._memory()})
         return [*mounts, {"name": SHM_VOLUME, "mountPath": SHM_PATH}]
+
+    def with_home(self, mounts: list[Fields]) -> list[Fields]:
+        """The training's mounts, with a directory that the job's user can write, whatever the image is like."""
+        self.manifest.append({"name": HOME_VOLUME, "emptyDir": {}})
+        return [*mounts, {"name": HOME_VOLUME, "mountPath": HOME_PATH}]
 
     def _memory(self) -> Fields:
         asked = quantity.mebibytes(quantity.parse(self.config.pod.shm_size))

@@ -11,6 +11,7 @@ import pytest
 from bridge.config import Config, Gpu
 from bridge.engine import events
 from bridge.engine.state import SpecFile
+from bridge.job.variables import NAMES
 from bridge.slurm.environ import from_environ
 from bridge.slurmrest.adapters import job_record
 
@@ -205,3 +206,36 @@ def test_two_types_of_one_resource_are_one_kind() -> None:
 def test_without_slurmctlds_word_the_kind_is_not_guessed() -> None:
     record = next(item for item in RECORDED if item["form"] == "-p m --gres=gpu:mi300x:8")
     assert "of which kind the GPUs are that Slurm gave is not known" in pod_of(story(record, reporting=False))
+
+
+def variables(told: Story) -> dict[str, str]:
+    """Those of Slurm that the training has."""
+    spec = json.loads(told.run.manifest)["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    env = spec["containers"][0]["env"]
+    return {item["name"]: item["value"] for item in env if item["name"].startswith("SLURM_") and "value" in item}
+
+
+def test_every_variable_of_slurm_is_in_the_list_and_some_element_of_an_array_has_all() -> None:
+    record = next(item for item in RECORDED if "--array" in item["form"])
+    job = record["job"] | {"account": "physics"}
+    environment = next(iter(record["prologs"].values())) | {"SLURM_JOB_ACCOUNT": "physics"}
+    got = variables(story(record | {"job": job, "prologs": {"c1": environment}}))
+    assert got.keys() == NAMES.keys()
+    assert got["SLURM_ARRAY_TASK_ID"] == "3"
+    assert got["SLURM_JOB_NAME"] == "train"
+    assert got["SLURM_JOB_USER"] == "ml"
+    assert got["SLURM_JOB_NODELIST"] == "c1"
+    assert got["SLURM_JOB_WORK_DIR"] == "/tmp"
+
+
+def test_what_is_not_known_has_no_variable() -> None:
+    record = next(item for item in RECORDED if item["form"] == "-p c -x c2 -N3")
+    got = variables(story(record))
+    assert NAMES.keys() - got.keys() == {"SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_JOB_ACCOUNT"}
+    assert got["SLURM_JOB_NODELIST"] == "c1,c3,c4"
+    assert NAMES.keys() - variables(story(record, reporting=False)).keys() == {
+        "SLURM_ARRAY_JOB_ID",
+        "SLURM_ARRAY_TASK_ID",
+        "SLURM_JOB_ACCOUNT",
+        "SLURM_JOB_NAME",
+    }

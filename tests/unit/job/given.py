@@ -14,6 +14,7 @@ from bridge.job.render import render
 
 HERE = Path(__file__).parent
 KEY = RunKey("alps", 4711, 1)
+VARIABLES = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NAME": "train", "SLURM_JOB_USER": "ada", "SLURM_JOB_NODELIST": "b,a"}
 
 
 def site(**pod: Any) -> Config:
@@ -41,7 +42,6 @@ def placement(**changes: Any) -> Placement:
         key=KEY,
         start_time=1790000000,
         nodes=("node-b", "node-a"),
-        slurm_nodes=("b", "a"),
         cpus_per_node=8,
         memory_mib=16384,
         gpus_per_node=2,
@@ -49,6 +49,8 @@ def placement(**changes: Any) -> Placement:
         gid=1001,
         groups=(2002, 1001, 2001),
         gpu_resource="nvidia.com/gpu",
+        user="ada",
+        variables=VARIABLES,
     )
     return dataclasses.replace(usual, **changes)
 

@@ -42,8 +42,12 @@ def test_privileged_and_the_nodes_devices_become_the_sites_resource() -> None:
         "rdma/hca_shared_devices_a": "1",
         "nvidia.com/sriov-vf": "2",
     }
-    assert [mount["name"] for mount in training["volumeMounts"]] == ["tmp", "slurm-k8s-bridge-shm"]
-    assert [volume["name"] for volume in pod["volumes"]] == ["tmp", "slurm-k8s-bridge-shm"]
+    assert [mount["name"] for mount in training["volumeMounts"]] == [
+        "tmp",
+        "slurm-k8s-bridge-shm",
+        "slurm-k8s-bridge-home",
+    ]
+    assert [volume["name"] for volume in pod["volumes"]] == ["tmp", "slurm-k8s-bridge-shm", "slurm-k8s-bridge-home"]
     (init,) = pod["initContainers"]
     assert init["volumeMounts"] == []
     assert init["securityContext"]["capabilities"] == {"drop": ["ALL"]}

@@ -246,8 +246,8 @@ def test_what_comes_with_the_gpus_is_left_out_with_its_mounts(path: str) -> None
     )
     made = render(text.encode(), placement(), site())
     pod = made.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
-    assert [mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]] == ["/dev/shm"]
-    assert [volume["name"] for volume in pod["volumes"]] == ["slurm-k8s-bridge-shm"]
+    assert [mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]] == ["/dev/shm", "/slurm-home"]
+    assert [volume["name"] for volume in pod["volumes"]] == ["slurm-k8s-bridge-shm", "slurm-k8s-bridge-home"]
     assert f"{POD}.volumes[0].hostPath: {path} left out: it comes with the GPUs" in made.notices
 
 

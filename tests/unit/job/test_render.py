@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from bridge import wellknown
+from bridge.config import Config
 from bridge.job.render import Rendered, render, spec_hash
 from tests.unit.job.given import HERE, placement, site
 
@@ -68,7 +69,7 @@ def test_the_hash_covers_everything_but_itself() -> None:
 
 
 def test_one_node_without_gpus_and_without_counted_memory() -> None:
-    made = rendered("simple", nodes=("node-a",), slurm_nodes=("a",), gpus_per_node=0, memory_mib=None, cpus_per_node=32)
+    made = rendered("simple", nodes=("node-a",), gpus_per_node=0, memory_mib=None, cpus_per_node=32)
     amounts = {"cpu": "14", "memory": "61440Mi"}
     assert training(made.manifest)["resources"] == {"limits": amounts, "requests": amounts}
     assert made.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 1
@@ -94,3 +95,49 @@ def test_home_may_be_the_specs_own() -> None:
 def test_shared_memory_never_exceeds_the_pods() -> None:
     made = rendered("simple", memory_mib=512)
     assert pod(made.manifest)["volumes"][0]["emptyDir"] == {"medium": "Memory", "sizeLimit": "512Mi"}
+
+
+def container_job(config: Config | None = None, **fields: Any) -> dict[str, Any]:
+    job = {"apiVersion": "slurm-k8s-bridge/v1", "kind": "ContainerJob", "image": "x", **fields}
+    return pod(render(yaml.safe_dump(job).encode(), placement(), config or site()).manifest)
+
+
+def test_home_is_an_empty_directory_of_the_pod() -> None:
+    spec = container_job()
+    container = spec["containers"][0]
+    assert {"name": "HOME", "value": "/slurm-home"} in container["env"]
+    assert {"name": "slurm-k8s-bridge-home", "mountPath": "/slurm-home"} in container["volumeMounts"]
+    assert {"name": "slurm-k8s-bridge-home", "emptyDir": {}} in spec["volumes"]
+
+
+@pytest.mark.parametrize(
+    ("config", "fields"), [(site(), {"env": {"HOME": "/data"}}), (site(env={"HOME": "/data"}), {})]
+)
+def test_where_spec_or_site_name_a_home_there_is_no_other(config: Config, fields: dict[str, Any]) -> None:
+    spec = container_job(config, **fields)
+    assert {"name": "HOME", "value": "/data"} in spec["containers"][0]["env"]
+    assert [volume["name"] for volume in spec["volumes"]] == ["slurm-k8s-bridge-shm"]
+
+
+def test_the_users_name_is_in_the_environment_and_may_be_another() -> None:
+    env = container_job(env={"USER": "tester"})["containers"][0]["env"]
+    assert {"name": "LOGNAME", "value": "ada"} in env
+    assert [entry["value"] for entry in env if entry["name"] == "USER"] == ["tester"]
+
+
+def test_slurms_variables_are_the_bridges_whatever_a_spec_says() -> None:
+    job = "apiVersion: slurm-k8s-bridge/v1\nkind: ContainerJob\nimage: x\nenv: {SLURM_JOB_ID: '1', SLURM_NODEID: '9'}\n"
+    made = render(job.encode(), placement(), site())
+    env = {entry["name"]: entry for entry in training(made.manifest)["env"]}
+    assert env["SLURM_JOB_ID"]["value"] == "4711"
+    assert "fieldRef" in env["SLURM_NODEID"]["valueFrom"]
+    assert [notice.split(":")[0] for notice in made.notices] == ["env[SLURM_JOB_ID]", "env[SLURM_NODEID]"]
+    assert not {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"} & env.keys(), "there is no step"
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_user_and_groups_are_the_jobs(strict: bool) -> None:
+    security = container_job(site(strict_groups=strict))["securityContext"]
+    assert (security["runAsUser"], security["runAsGroup"]) == (1001, 1001)
+    assert security["supplementalGroups"] == [2001, 2002]
+    assert security.get("supplementalGroupsPolicy") == ("Strict" if strict else None)
