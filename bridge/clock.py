@@ -14,6 +14,11 @@ def wall() -> float:
     return time.time()
 
 
+def offset() -> float:
+    """Seconds from the boot clock to the calendar, as it is set now."""
+    return wall() - now()
+
+
 def boot_id() -> str:
     """This boot's identity, as the kubelet reports it in nodeInfo.bootID."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

@@ -54,6 +54,9 @@ COMMENT_MARK = "k8s: "
 COMMENT_JOINT = " | "
 COMMENT_LIMIT = 1024  # bytes; Slurm cuts longer ones at submit (slurm.conf(5))
 
+TIMELINE_SUFFIX = ".k8s.json"  # of the file beside the job's output that says how its last run went
+TIMELINE_VERSION = 1  # new fields do not raise it
+
 SPEC_LIMIT = 1024 * 1024  # bytes of a spec file
 
 # Of the sockets; the first frame carries it. New optional fields do not raise it, since unknown ones are left out.

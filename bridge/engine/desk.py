@@ -91,12 +91,17 @@ class Desk:
         """Whether a hook that slurmd waits for waits for this run's answer."""
         return any(hook.key == key and hook.phase == phase and not hook.request.lingers for hook in self._hooks)
 
-    def answer(self, hook: Hook, answer: Answer, released: tuple[Mark, ...] = ()) -> bool:
-        """Tell a hook its answer and whose markers go, and see it off; whether it could be told."""
+    def answer(
+        self, hook: Hook, answer: Answer, released: tuple[Mark, ...] = (), timeline: dict[str, str] | None = None
+    ) -> bool:
+        """Tell a hook its answer, whose markers go and what it shall leave for the owner, and see it off; whether it
+        could be told."""
         self._hooks.remove(hook)
         log.info("hook_answered", job=hook.job_id, phase=hook.phase, exit=answer.exit, message=answer.message)
+        left = {} if timeline is None else {"timeline": timeline}
         return hook.send(
-            {
+            left
+            | {
                 "kind": "answer",
                 "exit": answer.exit,
                 "message": answer.message,

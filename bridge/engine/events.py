@@ -19,7 +19,8 @@ from bridge.slurmrest.api import JobRecord
 @dataclass(frozen=True)
 class PrologBegan:
     """A prolog hook asked. ``spec`` is None on every node but the batch node; ``reporting`` says whether
-    slurmrestd can be asked as the owner, ``no_report`` why not; ``rules`` is what the configuration said then."""
+    slurmrestd can be asked as the owner, ``no_report`` why not; ``rules`` is what the configuration said then;
+    ``clock_offset`` the seconds from the boot clock to those since the epoch, 0 in journals of before."""
 
     at: float
     allocation: Allocation
@@ -28,6 +29,7 @@ class PrologBegan:
     reporting: bool = False
     no_report: str = ""
     rules: Rules = field(default_factory=Rules)
+    clock_offset: float = 0.0
     kind: Literal["prolog_began"] = "prolog_began"
 
 
@@ -280,6 +282,7 @@ class EpilogBegan:
 
     For a run that the journal does not know, the allocation (or, in a bare epilog, cluster and job id) says
     which one it was, with restart and start as its marker names them; ``start`` is None where it does not.
+    ``clock_offset`` as in `PrologBegan`.
     """
 
     at: float
@@ -288,6 +291,7 @@ class EpilogBegan:
     job_id: int = 0
     restart: int = 0
     start: int | None = None
+    clock_offset: float = 0.0
     kind: Literal["epilog_began"] = "epilog_began"
 
 

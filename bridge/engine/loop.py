@@ -4,6 +4,7 @@ and only then acts: starts and stops activities, answers hooks, shows the runs t
 import queue
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import structlog
@@ -11,7 +12,7 @@ import structlog
 from bridge import clock, wellknown
 from bridge.config import Config
 from bridge.engine import activities as do
-from bridge.engine import events
+from bridge.engine import events, shown
 from bridge.engine.activities import Activity
 from bridge.engine.breaker import outage
 from bridge.engine.desk import Desk, Hook
@@ -171,7 +172,7 @@ class Engine:
                 self._hook_closed(hook)
 
     def _apply(self, key: RunKey, event: events.Event) -> None:
-        before = self._runs.get(key)
+        before, event = self._runs.get(key), _dated(event)
         if before is None and not isinstance(event, events.PrologBegan | events.EpilogBegan):
             return
         after = next_run(self._config, before, event)
@@ -293,7 +294,7 @@ class Engine:
             if answer is not None:
                 self._note(hook, answer)
                 unmarked = self._unmarked(hook, answer)
-                if self._desk.answer(hook, answer, unmarked):
+                if self._desk.answer(hook, answer, unmarked, self._timeline(hook)):
                     self._marked.difference_update(unmarked)
 
     def _note(self, hook: Hook, answer: Answer) -> None:
@@ -326,6 +327,12 @@ class Engine:
         failed = [answer for answer in answers if answer is not None and answer.exit]
         return failed[0] if failed else Answer(0)
 
+    def _timeline(self, hook: Hook) -> dict[str, str] | None:
+        """What an epilog leaves beside the job's output file."""
+        run = None if hook.key is None or hook.phase != "epilog" else self._runs.get(hook.key)
+        wanted = run is not None and self._config.timeline_file and not hook.request.lingers
+        return shown.timeline(run, clock.wall()) if run is not None and wanted else None
+
     def _unmarked(self, hook: Hook, answer: Answer) -> tuple[Mark, ...]:
         """The runs whose markers this hook shall remove: its own job's after a proven epilog, and those that were
         proven gone when no epilog was there. Those once: of a run whose start nobody knows, and by a hook that reads
@@ -356,6 +363,14 @@ class Engine:
         self._ledger.commit()
         self._executor.stop_all()
         self._journal.close()
+
+
+def _dated(event: events.Event) -> events.Event:
+    """What begins a run or its end tells the calendar, too."""
+    match event:
+        case events.PrologBegan() | events.EpilogBegan():
+            return replace(event, clock_offset=clock.offset())
+    return event
 
 
 def _tell(before: Run | None, after: Run, event: events.Event) -> None:

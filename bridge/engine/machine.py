@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bridge.config import Config
-from bridge.engine import drain, events, prolog, release, training
+from bridge.engine import drain, events, prolog, release, stations, training
 from bridge.engine.activities import Activity
 from bridge.engine.state import Effort, Judgement, NodeFault, Phase, Run, Suspicion, Workload, forgotten_run, new_run
 from bridge.engine.wanted import wanted
@@ -47,7 +47,8 @@ def next_run(config: Config, run: Run | None, event: events.Event) -> Run:
     Raises ValueError when a run would begin with anything but a prolog or an epilog.
     """
     known = _TABLE[type(event)](run or _first_sight(config, event), event)
-    return _lightened(_lead_on(known.rules.applied(config), known, event.at))
+    after = _lightened(_lead_on(known.rules.applied(config), known, event.at))
+    return stations.noted(run, after, event.at)
 
 
 def _first_sight(config: Config, event: events.Event) -> Run:
@@ -86,6 +87,7 @@ def _prolog_began(run: Run, event: events.PrologBegan) -> Run:
         reporting=event.reporting or run.reporting,
         no_report=event.no_report,
         rules=run.rules if run.rules.timing else event.rules,
+        clock_offset=run.clock_offset or event.clock_offset,
     )
 
 
@@ -198,9 +200,10 @@ def _pod_seen(run: Run, event: events.PodSeen) -> Run:
     if _replaces_a_started_pod(run, facts):
         return replace(run, lost=run.lost | {facts.rank})
     own = frozenset({facts.uid}) if facts.rank == run.rank else frozenset[str]()
+    known = run.pods.get(facts.rank)
     return replace(
         run,
-        pods={**run.pods, facts.rank: facts},
+        pods={**run.pods, facts.rank: facts if known is None else facts.remembering(known)},
         lost=run.lost - {facts.rank},
         known_uids=run.known_uids | own,
         suspicions=_suspicions(run, event),
@@ -290,6 +293,7 @@ def _epilog_began(run: Run, event: events.EpilogBegan) -> Run:
         leftovers=(),
         trouble="",
         tries=tries,
+        clock_offset=event.clock_offset or run.clock_offset,
     )
 
 

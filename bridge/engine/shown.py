@@ -1,12 +1,16 @@
 """A run as `bridgectl show` and `explain` tell it: plain values, in fields that stay."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
+from bridge import wellknown
 from bridge.engine.release import hindrance, obstacle
 from bridge.engine.state import Effort, Phase, Run, Workload
+from bridge.slurmrest.api import JobRecord
 
 _NOTICES, _NOTICE_LIMIT = 100, 600  # how many are shown, and characters of one
+_PODS_LEFT = 50  # in the file beside the output
 _PODS_SHOWN = 500  # of one run; a suspicion may have 1,000 characters
 
 
@@ -25,8 +29,8 @@ def row(run: Run) -> dict[str, Any]:
     }
 
 
-def detail(run: Run) -> dict[str, Any]:
-    """What `show` tells beside it."""
+def detail(run: Run, pods: int = _PODS_SHOWN) -> dict[str, Any]:
+    """What `show` tells beside it, of so many pods."""
     return {
         "verdict": None if run.judgement is None else run.judgement.verdict.value,
         "reason": None if run.judgement is None else run.judgement.sentence,
@@ -35,12 +39,24 @@ def detail(run: Run) -> dict[str, Any]:
         "done": list(_done(run)),
         "workload_state": run.workload.value,
         "workload_uid": run.workload_uid,
-        **_pods(run),
+        **_pods(run, pods),
         "outcome": None if run.outcome is None else {"exit": run.outcome.exit_code, "reason": run.outcome.reason},
         "notices": notices(run),
         "trouble": run.trouble,
+        "stations": {name: round(at, 3) for name, at in run.stations.items()},
+        "slurm": None if run.record is None else _slurm(run.record),
+        "image": next((pod.image for pod in run.pods.values()), ""),
         "leftovers": list(run.leftovers),
     }
+
+
+def timeline(run: Run, written: float) -> dict[str, str] | None:
+    """The file that is left for the owner when the run is over, and beside which output; None where no output is known
+    (on every node but the batch node, or without a word of slurmctld). ``written``: seconds since the epoch."""
+    if not run.is_batch or run.record is None or not run.record.stdout:
+        return None
+    told = {"v": wellknown.TIMELINE_VERSION, "written": round(written), "run": row(run) | detail(run, _PODS_LEFT)}
+    return {"output": run.record.stdout, "text": json.dumps(told, indent=1) + "\n"}
 
 
 def notices(run: Run) -> list[str]:
@@ -48,7 +64,7 @@ def notices(run: Run) -> list[str]:
     return [notice[:_NOTICE_LIMIT] for notice in run.notices[:_NOTICES]]
 
 
-def _pods(run: Run) -> dict[str, Any]:
+def _pods(run: Run, limit: int) -> dict[str, Any]:
     """The pods of `show`: where there are too many for a frame, those that have not started or did not end well come
     first."""
 
@@ -56,7 +72,7 @@ def _pods(run: Run) -> dict[str, Any]:
         pod = run.pods[rank]
         return rank not in run.lost and pod.started and (pod.ended is None or pod.ended.exit_code == 0)
 
-    shown = sorted(run.pods, key=lambda rank: (is_well(rank), rank))[:_PODS_SHOWN]
+    shown = sorted(run.pods, key=lambda rank: (is_well(rank), rank))[:limit]
     return {"pods": {rank: _pod(run, rank) for rank in sorted(shown)}, "pods_left_out": len(run.pods) - len(shown)}
 
 
@@ -85,6 +101,16 @@ def _done(run: Run) -> Iterator[str]:
         yield "this node is proven free of it"
 
 
+def _slurm(record: JobRecord) -> dict[str, Any]:
+    """What slurmctld said of the job; times are seconds since the epoch, 0 where it did not say."""
+    return {
+        "submitted": record.submit_time,
+        "eligible": record.eligible_time,
+        "allocated": record.start_time,
+        "output": record.stdout,
+    }
+
+
 def _pod(run: Run, rank: int) -> dict[str, Any]:
     pod = run.pods[rank]
     suspicion = run.suspicions.get(rank)
@@ -95,4 +121,9 @@ def _pod(run: Run, rank: int) -> dict[str, Any]:
         "started": pod.started,
         "exit": None if pod.ended is None else pod.ended.exit_code,
         "suspicion": None if suspicion is None else suspicion.sentence,
+        "scheduled_at": pod.scheduled_at,
+        "sandbox_at": pod.sandbox_at,
+        "started_at": pod.started_at,
+        "ready_at": pod.ready_at,
+        "finished_at": "" if pod.ended is None else pod.ended.finished_at,
     }

@@ -212,6 +212,8 @@ class Run:
     pods_clear: bool = False
     leftovers: tuple[str, ...] = ()
     marked_start: int | None = None
+    clock_offset: float = 0.0  # from the boot clock to the calendar; 0 where no event has told it
+    stations: Mapping[str, float] = field(default_factory=dict)  # seconds since the epoch; see `stations`
 
     @property
     def mark(self) -> Mark:

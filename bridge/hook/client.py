@@ -9,7 +9,19 @@ import os
 import signal
 import time
 
-from bridge.hook import account, conversation, lingering, markers, output, paths, scan, scontrol, spec_reader, token
+from bridge.hook import (
+    account,
+    conversation,
+    lingering,
+    markers,
+    output,
+    paths,
+    scan,
+    scontrol,
+    spec_reader,
+    timeline,
+    token,
+)
 from bridge.hook import child as children
 from bridge.hook.job import Job
 from bridge.hook.word import printable
@@ -195,6 +207,9 @@ class Hook:
             self._requeue(order)
         if message and path:
             self._tell(str(path), str(message))
+        story = answer.get("timeline")
+        if isinstance(story, dict):
+            self._leave(str(story.get("output") or ""), str(story.get("text") or ""))
         if answer.get("exit") == 0 and not isinstance(answer.get("exit"), bool):
             return 0
         _say(str(message or "bridged says that this node is at fault; " + _LOOK))
@@ -217,6 +232,14 @@ class Hook:
         who = self._owner()
         if who is not None:
             output.append(path, message, self.job, who, self.patience.output)
+
+    def _leave(self, output: str, text: str) -> None:
+        """Best effort, and not a word about it: the epilog is over, and nobody would read it."""
+        try:
+            if output and text:
+                timeline.leave(output, text, self.job, self.patience)
+        except (OSError, ValueError):
+            pass
 
     def _requeue(self, order: "dict[str, object]") -> None:
         """Where it cannot be done the script starts, and `bridgectl attach` ends it with the reason."""

@@ -1,12 +1,13 @@
 """What the bridge reads from a pod and from a workload: a few typed facts out of much JSON."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bridge import wellknown
 
 Object = dict[str, Any]
 
+_TIMES = ("scheduled_at", "sandbox_at", "started_at", "ready_at")
 _TEXT_LIMIT = 1000  # characters kept of a message that a registry or a user's image may have written
 
 
@@ -29,7 +30,10 @@ class PodFacts:
     container's, else the training container's; ``failure`` and ``failure_message`` the pod's own status reason
     (a kubelet's refusal, an eviction); ``unschedulable`` the scheduler's message; ``ended`` how the training
     container ended; ``init_name`` and ``init_ended`` the init container that failed; ``other_gates`` the names
-    of scheduling gates that are not the bridge's.
+    of scheduling gates that are not the bridge's. Kubernetes' own times, RFC 3339 in whole seconds and '' while there
+    is none: ``scheduled_at`` the pod was bound to its node, ``sandbox_at`` its network and volumes were there and its
+    images began to be pulled (told since Kubernetes 1.29), ``started_at`` its training container was started,
+    ``ready_at`` it became Ready.
     """
 
     name: str
@@ -52,11 +56,22 @@ class PodFacts:
     init_name: str = ""
     init_ended: Ended | None = None
     other_gates: str = ""
+    scheduled_at: str = ""
+    sandbox_at: str = ""
+    started_at: str = ""
+    ready_at: str = ""
 
     @property
     def started(self) -> bool:
         """Ready, or already ended by itself: a quick rank is over before the last one is Ready."""
         return self.ready or (self.ended is not None and self.ended.reason != "StartError")
+
+    def remembering(self, earlier: "PodFacts") -> "PodFacts":
+        """These facts with the times that the same pod has shown before: a condition that no longer holds has none."""
+        if earlier.uid != self.uid:
+            return self
+        known = {name: getattr(self, name) or getattr(earlier, name) for name in _TIMES}
+        return replace(self, **known)
 
     @property
     def over(self) -> bool:
@@ -95,6 +110,10 @@ def pod_facts(pod: Object) -> PodFacts | None:
         init_name=init_name,
         init_ended=init_ended,
         other_gates=_other_gates(spec),
+        scheduled_at=_since(status, "PodScheduled"),
+        sandbox_at=_since(status, "PodReadyToStartContainers"),
+        started_at=str((state.get("running") or state.get("terminated") or {}).get("startedAt") or ""),
+        ready_at=_since(status, "Ready"),
     )
 
 
@@ -161,6 +180,12 @@ def condition(status: Object, kind: str) -> Object:
         if item.get("type") == kind:
             return dict(item)
     return {}
+
+
+def _since(status: Object, kind: str) -> str:
+    """Since when this condition has been true; '' where it is not."""
+    found = condition(status, kind)
+    return str(found.get("lastTransitionTime") or "") if found.get("status") == "True" else ""
 
 
 def _unschedulable(status: Object) -> str:

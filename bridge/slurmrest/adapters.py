@@ -51,6 +51,8 @@ class _Job(BaseModel):
     job_state: list[str]
     state_reason: Text = ""
     start_time: Number = None
+    submit_time: Number = None
+    eligible_time: Number = None
     restart_cnt: int = 0
     nodes: Text = ""
     node_count: Number = None
@@ -120,6 +122,8 @@ def job_record(job: Any) -> JobRecord:
         gpu_types=tuple(sorted({kind for node in shape.gres_detail for kind, _ in _GPUS.findall(node)})),
         cpus=tuple(_allocated_cpus(shape.job_resources or {})),
         name=shape.name,
+        submit_time=shape.submit_time or 0,
+        eligible_time=shape.eligible_time or 0,
     )
 
 

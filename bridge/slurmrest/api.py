@@ -25,6 +25,7 @@ class JobRecord:
     slurmctld does not say. ``memory_mib`` is the memory of the smallest
     node's share, None where memory is not tracked. ``array_job_id`` and ``array_task_id`` are None
     outside an array. ``stdout`` is the absolute path of the batch script's output, '' without a script.
+    ``start_time``, ``submit_time`` and ``eligible_time`` are seconds since the epoch, 0 where Slurm does not say.
     """
 
     job_id: int
@@ -49,6 +50,8 @@ class JobRecord:
     gpu_types: tuple[str, ...] = ()
     cpus: tuple[int, ...] = ()
     name: str = ""
+    submit_time: int = 0
+    eligible_time: int = 0
 
 
 @dataclass(frozen=True)

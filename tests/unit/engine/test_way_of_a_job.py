@@ -31,6 +31,8 @@ def test_one_node(world: World) -> None:
     said = "my words, k8s=job.yaml | k8s: finished: 1/1 ranks exited 0; ready after 0 s"
     eventually(lambda: world.comment(job) == said)
     epilog = node.epilog(job)
+    left = epilog.answer().pop("timeline")
+    assert left["output"] == "/home/ml/slurm-7.out"
     assert epilog.answer() == LET_THROUGH | RELEASED
     (scan,) = epilog.scanned
     assert scan["devices"] == ["/dev/fakegpu*"]
@@ -52,6 +54,8 @@ def test_two_nodes(world: World) -> None:
     assert attach.of(0) == ["zero of one"]
     assert attach.of(1) == ["one of one", "one of two"]
     at_first, at_second = first.epilog(job), second.epilog(job)
+    assert "timeline" not in at_second.answer(), "one node knows it all, and one writes it"
+    assert at_first.answer().pop("timeline")
     assert at_first.answer() == at_second.answer() == LET_THROUGH | RELEASED
     assert at_first.scanned[0]["pods"] != at_second.scanned[0]["pods"], "each node looks for its own pod"
     assert world.is_empty

@@ -76,8 +76,10 @@ def test_a_running_job_is_the_same_in_every_version(version: str) -> None:
         gpu_types=("",),
         cpus=() if version == "v0.0.40" else (2, 2),  # that one does not say
         name=job.name,
+        submit_time=job.submit_time,
+        eligible_time=job.submit_time,
     )
-    assert job.start_time > 1_700_000_000
+    assert 1_700_000_000 < job.submit_time <= job.start_time
 
 
 @pytest.mark.parametrize("version", ["v0.0.40", "v0.0.41", "v0.0.42"])
