@@ -69,6 +69,10 @@ class LogHub:
                 spool.ended = True
                 self.changed.notify_all()
 
+    def last(self, namespace: str, pod: str, lines: int) -> bytes:
+        """The last lines of a rank, whoever reads the spools. Raises the errors of `bridge.errors`."""
+        return self._kube.last_log(namespace, pod, wellknown.CONTAINER, lines)
+
     def _keep(self, spool: Spool, line: LogLine, stop: threading.Event) -> bool:
         with self.changed:
             while not self._make_room(spool, _cost(line)):

@@ -18,9 +18,10 @@ from bridge.engine.loop import Engine
 from bridge.engine.reconciler import Reconciler
 from bridge.engine.state import Outcome, Phase, Run
 from bridge.engine.wanted import wanted
-from bridge.errors import BridgeError, ConfigError
+from bridge.errors import BridgeError, ConfigError, NotFound
 from bridge.job.faults import Verdict
 from bridge.job.faults.runs import ENDED_BY_SLURM
+from bridge.job.ids import pod_name
 from bridge.slurmrest.api import Credential
 from bridge.slurmrest.service import ServiceToken
 from bridge.wire.frames import Channel
@@ -78,6 +79,8 @@ class UserDoor:
                 channel.send(self._show(request, peer))
             case "gc":
                 channel.send(self._gc(request, peer))
+            case "logs":
+                channel.send(self._logs(request, peer))
             case "attach":
                 self._attach(channel, request, peer)
 
@@ -135,8 +138,28 @@ class UserDoor:
     def _show(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
         run = self._latest(request, peer)
         if run is None:
-            return _error(f"job {request.job} has no run of yours on this node")
-        return {"kind": "run", "run": shown.row(run) | shown.detail(run)}
+            return _error(_no_run(request))
+        return {"kind": "run", "run": shown.row(run) | shown.detail(run) | self._place()}
+
+    def _logs(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
+        """A rank's last lines, from its kubelet: what the hub keeps is `attach`'s, and is read once."""
+        run = self._latest(request, peer)
+        if run is None:
+            return _error(_no_run(request))
+        if request.rank >= len(run.nodes):
+            return _error(f"job {request.job} has the ranks 0 to {len(run.nodes) - 1}, and no rank {request.rank}")
+        name = pod_name(run.name, request.rank)
+        try:
+            data = self._hub.last(self._config.kubernetes.namespace, name, request.lines)
+        except NotFound:
+            return {"kind": "gone", "sentence": f"the pod of rank {request.rank} is gone", **_output(run)}
+        except BridgeError as error:
+            return _error(f"the output of rank {request.rank} cannot be read: {error}; try again")
+        return {"kind": "log", "data": data.decode("latin-1")}
+
+    def _place(self) -> dict[str, str]:
+        """Where its objects are in Kubernetes."""
+        return {"namespace": self._config.kubernetes.namespace}
 
     def _gc(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
         if peer.uid != 0:
@@ -165,7 +188,7 @@ class UserDoor:
         self._hub.resume(run.key, after)
         if request.token and run.allocation is not None and peer.uid == run.allocation.uid:
             self._engine.post(TokenBrought(run.key, Credential(run.allocation.user, request.token)))
-        if not run.follows:
+        if not run.attached:
             self._engine.happened(run.key, events.Attached(clock.now()))
         _Attachment(channel, self._engine, self._hub, run, after).serve()
 
@@ -275,6 +298,15 @@ def _rows(runs: Iterable[Run]) -> dict[str, Any]:
             break
         rows.append(row)
     return {"runs": rows[::-1], "left_out": len(listed) - len(rows)}
+
+
+def _no_run(request: UserRequest) -> str:
+    return f"job {request.job} has no run of yours on this node"
+
+
+def _output(run: Run) -> dict[str, str]:
+    """Where the output of the whole job is."""
+    return {"output": "" if run.record is None else run.record.stdout}
 
 
 def _error(sentence: str) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from enum import Enum
 from threading import Event
 from typing import Any, Protocol
 
+LAST_LOG_LIMIT = 256 * 1024  # bytes: in JSON a byte may take six, and a frame holds 2 MiB
+
 Object = dict[str, Any]  # one Kubernetes object as JSON
 
 
@@ -85,6 +87,10 @@ class Kubernetes(Protocol):
     def watch_workload(self, namespace: str, name: str, stop: Event) -> Iterator[Observation]:
         """Both watches go on for ever: they reconnect, relist after a 410 and report what vanished in
         between as GONE. They end when ``stop`` is set, within a second. Trouble is logged, not raised."""
+
+    def last_log(self, namespace: str, pod: str, container: str, lines: int) -> bytes:
+        """The last lines of the container's output so far, at most LAST_LOG_LIMIT bytes; Invalid while it has not
+        started, NotFound when the pod is gone."""
 
     def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogLine]:
         """Lines from the start of the container, or those later than the stamp ``after``, until the container

@@ -111,6 +111,15 @@ class Transport:
             raise refusal(response.status, response.headers, _drained(response, time.monotonic() + self._timeout))
         return response
 
+    def text(self, request: Request) -> bytes:
+        """A short answer that is no object, within the time-out. Raises the errors of `bridge.errors`."""
+        ends = time.monotonic() + self._timeout
+        response = self._send(request, self._timeout)
+        body = _drained(response, ends)
+        if response.status != 200:
+            raise refusal(response.status, response.headers, body)
+        return body
+
     def _attempt(self, request: Request, deadline: float, attempts: int) -> Object:
         left = max(deadline - time.monotonic(), 0.1)
         ends = time.monotonic() + (left if attempts == 1 else max(left * _FIRST_SHARE, 0.1))

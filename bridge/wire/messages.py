@@ -89,10 +89,12 @@ class ScanReply(_Message):
 class UserRequest(_Message):
     """What bridgectl asks. ``after`` has the last stamp seen of each rank, when `attach` reconnects;
     ``token`` a token of the asking user's own, since a restarted daemon has lost the one that the hook brought.
-    ``dry_run`` of `gc`: only show, delete nothing."""
+    ``dry_run`` of `gc`: only show, delete nothing. ``rank`` and ``lines`` of `logs`: whose last lines, and how many."""
 
-    verb: Literal["attach", "status", "ps", "show", "gc"]
+    verb: Literal["attach", "status", "ps", "show", "gc", "logs"]
     job: int | None = None
     after: dict[int, Text] = Field(default_factory=dict, max_length=1024)
     dry_run: bool = True
+    rank: int = Field(default=0, ge=0)
+    lines: int = Field(default=100, ge=1, le=100_000)
     token: str | None = Field(default=None, max_length=8192, repr=False)

@@ -77,6 +77,7 @@ def test_what_is_not_there_is_not_found(world: World) -> None:
         lambda: kube.delete_pod(namespace, "none", "u"),
         lambda: kube.patch_pod(namespace, "none", []),
         lambda: next(kube.follow_log(namespace, "none", "pytorch", "", Event())),
+        lambda: kube.last_log(namespace, "none", "pytorch", 1),
     ):
         with pytest.raises(NotFound):
             call()
@@ -173,5 +174,9 @@ def test_a_log_is_followed_from_any_line_to_its_end(world: World) -> None:
         assert b"".join(line.data for line in lines) == b"one\n\n" + b"x" * 100_000 + b"\n\xfflast\n"
         later = list(kube.follow_log(namespace, "w-worker-0", "pytorch", lines[1].stamp, stop))
         assert later == lines[2:]
+        assert kube.last_log(namespace, "w-worker-0", "pytorch", 1) == b"\xfflast\n"
+        assert kube.last_log(namespace, "w-worker-0", "pytorch", 100).startswith(b"one\n\nxxx")
+        with pytest.raises(Invalid):
+            kube.last_log(namespace, "w-worker-0", "no-such", 1)
         with pytest.raises(Invalid):
             list(kube.follow_log(namespace, "w-worker-0", "no-such", "", stop))

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from bridge.errors import Conflict, Invalid, NotFound
-from bridge.kube.api import Change, LogLine, Object, Observation, Selector
+from bridge.kube.api import LAST_LOG_LIMIT, Change, LogLine, Object, Observation, Selector
 from tests.fakes.faults import Faults
 from tests.fakes.jsonpatch import patched
 
@@ -201,6 +201,13 @@ class FakeKubernetes:
 
     def watch_workload(self, namespace: str, name: str, stop: Event) -> Iterator[Observation]:
         return self._watch("workload", namespace, Selector(name=name), stop)
+
+    def last_log(self, namespace: str, pod: str, container: str, lines: int) -> bytes:
+        with self.faults.call("last_log"), self._lock:
+            item = self._get("pod", namespace, pod)
+            if all(known["name"] != container for known in item["spec"]["containers"]):
+                raise Invalid("no such container", status=400)
+            return b"".join(line.data for line in self._logs.get((namespace, pod), [])[-lines:])[-LAST_LOG_LIMIT:]
 
     def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogLine]:
         if not self._reached(stop):

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from bridge.engine import shown, users, wanted
+from bridge.errors import Unavailable
 from bridge.job.faults.runs import ENDED_BY_SLURM
+from bridge.kube.api import LAST_LOG_LIMIT
 from bridge.wire.frames import encode
 
 from .clients import connected
@@ -148,6 +150,51 @@ def test_a_question_of_another_version_is_refused_with_the_cure(world: World) ->
 def test_a_question_that_is_none_is_refused(world: World, question: dict[str, object]) -> None:
     node = world.node()
     assert node.ask(**question)["sentence"].startswith("the question is not understood")
+
+
+# -- the last lines
+
+
+def test_logs_tells_the_last_lines_and_takes_none_from_attach(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    world.says(job, 0, "one", "two", "three")
+    told = node.ask(verb="logs", job=7, lines=2)
+    assert told == {"kind": "log", "data": "two\nthree\n"}
+    attach = node.attach(job)
+    attach.until(lines=3)
+    assert attach.lines == [(0, "one"), (0, "two"), (0, "three")]
+    world.ends(job, 0)
+    assert attach.exit() == 0
+
+
+def test_logs_of_no_run_no_rank_and_no_pod(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    assert node.ask(verb="logs", job=8)["sentence"] == "job 8 has no run of yours on this node"
+    assert node.ask(verb="logs", job=7, rank=1)["sentence"] == "job 7 has the ranks 0 to 0, and no rank 1"
+    node.peer_uid = OTHER
+    assert node.ask(verb="logs", job=7)["sentence"] == "job 7 has no run of yours on this node"
+    node.peer_uid = OWNER
+    assert node.epilog(job).exit() == 0
+    gone = node.ask(verb="logs", job=7)
+    assert gone == {"kind": "gone", "sentence": "the pod of rank 0 is gone", "output": "/home/ml/slurm-7.out"}
+
+
+def test_logs_of_a_cluster_that_does_not_answer_says_so(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    world.kube.break_down(Unavailable("no route to host"))
+    told = node.ask(verb="logs", job=7)
+    assert (told["kind"], "cannot be read: no route to host" in told["sentence"]) == ("error", True)
+    world.kube.recover()
+
+
+def test_the_worst_bytes_of_a_log_fit_into_an_answer(world: World) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    world.kube.write_log("slurm-jobs", job.pod(0), b"\xff" * (LAST_LOG_LIMIT + 1))
+    assert len(node.ask(verb="logs", job=7)["data"]) == LAST_LOG_LIMIT
 
 
 # -- what does not fit into an answer

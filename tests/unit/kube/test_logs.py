@@ -7,7 +7,7 @@ import pytest
 
 from bridge.errors import Forbidden, Invalid, NotFound
 from bridge.kube import stream
-from bridge.kube.api import LogLine
+from bridge.kube.api import LAST_LOG_LIMIT, LogLine
 from tests.fakes.httpserver import Drop, Reply, ScriptedServer, Stream
 from tests.unit.kube.conftest import Connect
 from tests.unit.kube.test_client import status
@@ -181,3 +181,19 @@ def test_a_reader_that_does_not_read_holds_the_server_back() -> None:
     assert len(given) <= stream._BACKLOG + 2
     stop.set()
     source.close()
+
+
+# -- the last lines
+
+
+def test_the_last_lines_are_asked_for_and_cut(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(Stream((b"x" * LAST_LOG_LIMIT, b"end\n")))
+    told = connect(server.url).last_log("ns", "p", "c", 5)
+    assert (len(told), told[-5:]) == (LAST_LOG_LIMIT, b"xend\n")
+    assert server.received[0].query == {"container": "c", "tailLines": "5"}
+
+
+def test_a_container_that_has_not_started_has_no_last_lines(server: ScriptedServer, connect: Connect) -> None:
+    server.answers(status(400, "BadRequest", 'container "c" in pod "p" is waiting to start: ContainerCreating'))
+    with pytest.raises(Invalid, match="waiting to start"):
+        connect(server.url).last_log("ns", "p", "c", 5)

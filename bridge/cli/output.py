@@ -1,0 +1,62 @@
+"""`bridgectl logs`: the last lines of a rank while its pod is there, the job's output file afterwards."""
+
+import argparse
+import os
+import shutil
+import stat
+import sys
+
+from bridge.cli import slurm, sources
+from bridge.errors import BridgeError
+from bridge.wire.client import ask_once
+
+
+def logs(options: argparse.Namespace) -> int:
+    """Print them; what was read instead is said on stderr."""
+    if options.here or sources.has_daemon():
+        try:
+            return _here(options)
+        except BridgeError:
+            if options.here:
+                raise
+            return _from_afar(options)
+    return _from_afar(options)
+
+
+def _here(options: argparse.Namespace) -> int:
+    answer = ask_once({"verb": "logs", "job": options.job, "rank": options.rank, "lines": options.lines})
+    if answer["kind"] == "gone" and not options.here:
+        return _file(answer["output"], answer["sentence"])
+    if answer["kind"] == "gone":
+        raise BridgeError(f"{answer['sentence']}; the job's output is in {answer['output'] or 'its output file'}")
+    sys.stdout.buffer.write(answer["data"].encode("latin-1"))
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def _from_afar(options: argparse.Namespace) -> int:
+    job = slurm.job(options.job)
+    if job is None:
+        raise BridgeError(f"Slurm knows no job {options.job} (any more); see its output file")
+    if job.takes_steps:
+        words = ["logs", str(options.job), f"--rank={options.rank}", f"--lines={options.lines}", "--here"]
+        sys.stdout.write(slurm.step(job, words))
+        return 0
+    return _file(job.output, f"job {job.id} does not run (Slurm: {job.state})")
+
+
+def _file(path: str, why: str) -> int:
+    """The output of all ranks, as `attach` wrote it."""
+    if not path:
+        raise BridgeError(f"{why}, and where its output file is nobody knows any more; look where sbatch --output said")
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise BridgeError(f"{why}, and {path} is no file that keeps its output; give sbatch --output one")
+            print(f"bridgectl: {why}; this is its output file {path}", file=sys.stderr, flush=True)
+            shutil.copyfileobj(file, sys.stdout.buffer)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise BridgeError(f"{why}, and {path} cannot be read: {error.strerror}; see it as the job's owner") from error
+    return 0
