@@ -1,35 +1,46 @@
-"""`bridgectl explain`: which row of the fault table a job met, what was done about it, and the table itself."""
+"""`bridgectl explain`: one job's time line over Slurm and Kubernetes, what it waited for, where it failed and what to
+do; and the fault table itself."""
 
 import argparse
 import json
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from bridge import wellknown
-from bridge.cli import table
+from bridge import clock, wellknown
+from bridge.cli import sources, table, timeline
+from bridge.cli.sources import Told
 from bridge.job.faults import Moment, Verdict, row
-from bridge.job.faults.row import CONSEQUENCES
-from bridge.wire.client import ask_once
+from bridge.job.faults.row import CONSEQUENCES, Fault, printable
 
 _WIDTH = 100
 
 
 def explain(options: argparse.Namespace) -> int:
     """The table, or one job's story."""
-    if options.table == (options.job is not None):
-        print("bridgectl: explain takes a JOBID, or --table", file=sys.stderr)
+    if sum((options.table, options.job is not None, options.file is not None)) != 1:
+        print("bridgectl: explain takes a JOBID, or --table, or --file FILE", file=sys.stderr)
         return wellknown.EXIT_USAGE
     if options.table:
         print(_table(options.output))
         return 0
-    run = ask_once({"verb": "show", "job": options.job})["run"]
-    if options.output == "json":
-        print(json.dumps(explained(run), indent=2))
-    else:
-        print("\n".join(_lines(explained(run))))
+    told = sources.run_of(options.job) if options.file is None else sources.from_file(options.file)
+    story = explained(told, clock.wall())
+    print(json.dumps(story, indent=2) if options.output == "json" else "\n".join(_lines(story)))
     return 0
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    """What explain takes."""
+    verb.add_argument("job", type=int, nargs="?", metavar="JOBID")
+    verb.add_argument("--file", type=Path, help=f"what an epilog left of a run: OUTPUT{wellknown.TIMELINE_SUFFIX}")
+    verb.add_argument("--table", action="store_true", help="all rows of the fault table")
+    verb.add_argument("-o", "--output", choices=["text", "json", "markdown"], default="text")
+    verb.add_argument("--json", action="store_const", const="json", dest="output", help="the same as -o json")
+    verb.set_defaults(command=explain)
 
 
 def _table(output: str) -> str:
@@ -41,33 +52,56 @@ def _table(output: str) -> str:
     return table.as_text()
 
 
-def explained(run: dict[str, Any]) -> dict[str, Any]:
-    """What `show` tells of a run, as an explanation: row, verdict, sentence, consequence, source, what was done."""
-    name = run.get("fault") or run.get("hindrance") or ""
-    moment = _moment(run)
-    story = {"job": run["job"], "phase": run["phase"], "row": name or None, "sentence": _sentence(run)}
-    story["verdict"] = run.get("verdict")
-    if name:
-        fault = row(name)
-        verdict = fault.verdict_in(moment) or fault.verdict
-        story["verdict"] = story["verdict"] or verdict.value
-        story["consequence"] = CONSEQUENCES[moment][Verdict(story["verdict"])]
-        story["source"] = fault.source
-    if run.get("hindrance"):
-        story["release"] = f"{run['obstacle']}; {row(run['hindrance']).cure}"
-    story["suspicions"] = {rank: pod["suspicion"] for rank, pod in run["pods"].items() if pod["suspicion"]}
+def explained(told: Told, now: float) -> dict[str, Any]:
+    """What is known of a run, as an explanation: time line, waits, row with cause, consequence and cure, what was done.
+
+    ``now``: seconds since the epoch, for a wait that lasts.
+    """
+    run = told.run
+    story: dict[str, Any] = {"job": run["job"], "phase": run["phase"], "told_by": told.source, **_fault(run)}
+    story["release"] = f"{run['obstacle']}; {row(run['hindrance']).cure}" if run.get("hindrance") else None
+    story["suspicions"] = {rank: pod["suspicion"] for rank, pod in run["pods"].items() if pod.get("suspicion")}
     story["done"] = run.get("done", [])
+    story["timeline"] = [
+        {"station": passed.station.name, "at": passed.at, "by": passed.station.by, "note": passed.note}
+        for passed in timeline.line_of(run)
+    ]
+    story["waits"] = [
+        {"until": wait.until, "for": wait.what, "seconds": wait.seconds, "over": wait.over}
+        for wait in timeline.waits_of(run, now)
+    ]
+    story["unknown"] = timeline.unknown_of(run)
     return story
 
 
-def _sentence(run: dict[str, Any]) -> str:
+def _fault(run: Mapping[str, Any]) -> dict[str, Any]:
+    name = run.get("fault") or run.get("hindrance") or ""
+    sentence, verdict = _sentence(run), run.get("verdict")
+    story = {"row": name or None, "sentence": sentence, "verdict": verdict}
+    if not name:
+        return story | {"cause": None, "consequence": None, "cure": None, "source": None}
+    fault, moment = row(name), _moment(run)
+    verdict = verdict or (fault.verdict_in(moment) or fault.verdict).value
+    cause, cure = _parted(fault, sentence)
+    told = {"cause": cause, "consequence": CONSEQUENCES[moment][Verdict(verdict)], "cure": cure}
+    return story | {"verdict": verdict, **told, "source": fault.source}
+
+
+def _parted(fault: Fault, sentence: str) -> tuple[str, str]:
+    """A row's sentence, told long ago and perhaps in other words, as cause and cure."""
+    begin = fault.cure.partition("{")[0]
+    cut = sentence.rfind(f"; {begin}") if begin else -1
+    return (sentence, fault.advice) if cut < 0 else (sentence[:cut], sentence[cut + 2 :])
+
+
+def _sentence(run: Mapping[str, Any]) -> str:
     outcome = run.get("outcome") or {}
-    trouble = run.get("trouble") if run["phase"] == "prolog" else ""  # later it is an old story
+    trouble = run.get("trouble") if run["phase"] in ("prolog", "pending", "ended") else ""  # later it is an old story
     obstacle = run["obstacle"] if run.get("hindrance") else ""
     return str(run.get("reason") or outcome.get("reason") or obstacle or trouble or "")
 
 
-def _moment(run: dict[str, Any]) -> Moment:
+def _moment(run: Mapping[str, Any]) -> Moment:
     """When in its life the row was met."""
     if run.get("verdict"):
         return Moment.PROLOG
@@ -75,14 +109,52 @@ def _moment(run: dict[str, Any]) -> Moment:
 
 
 def _lines(story: dict[str, Any]) -> Iterator[str]:
-    yield f"job {story['job']}, {story['phase']}: {_head(story)}"
-    told = [("what", story["sentence"]), ("means", story.get("consequence")), ("seen", story.get("source"))]
-    told += [(f"rank {rank}", sentence) for rank, sentence in story["suspicions"].items()]
-    told += [("done", "; ".join(story["done"])), ("release", story.get("release"))]
-    for label, text in told:
-        if text:
-            head = f"{label + ':':<9}"
-            yield textwrap.fill(str(text), _WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
+    yield printable(f"job {story['job']}, {story['phase']}: {_head(story)}")
+    yield from _time_line(story["timeline"])
+    yield from _block("unknown", _not_known(story["unknown"]))
+    for wait in story["waits"]:
+        yield from _block("waited" if wait["over"] else "waits", f"{_span(wait['seconds'])} for {wait['for']}")
+    cure = story.get("cure")
+    yield from _block("what", story["cause"] if cure else story["sentence"])
+    yield from _block("means", story["consequence"])
+    yield from _block("cure", cure)
+    yield from _block("seen", story["source"])
+    for rank, sentence in story["suspicions"].items():
+        yield from _block(f"rank {rank}", sentence)
+    yield from _block("done", "; ".join(story["done"]))
+    yield from _block("release", story["release"])
+    yield from _block("told by", story["told_by"])
+
+
+def _time_line(line: list[dict[str, Any]]) -> Iterator[str]:
+    before: float | None = None
+    for passed in line:
+        what = timeline.STATIONS_BY_NAME[passed["station"]].what
+        moment = datetime.fromtimestamp(passed["at"]).astimezone()
+        stamp = moment.strftime("%Y-%m-%d %H:%M:%S") if before is None else moment.strftime("%H:%M:%S").rjust(19)
+        exact = f".{moment.microsecond // 100_000}" if passed["by"] == "bridge" else "  "
+        later = "" if before is None else f"+{max(0.0, passed['at'] - before):.0f} s"
+        note = f" ({printable(passed['note'])})" if passed["note"] else ""
+        yield f"  {stamp}{exact} {later:>8}  {what}{note}, says {passed['by']}"
+        before = passed["at"]
+
+
+def _not_known(names: list[str]) -> str:
+    if not names:
+        return ""
+    what = "; ".join(timeline.STATIONS_BY_NAME[name].what for name in names)
+    return f"when these were: {what}. Nobody told this node, or its journal was lost or is of an earlier version"
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _block(label: str, text: object) -> Iterator[str]:
+    if text:
+        head = f"{label + ':':<9}"
+        folding = textwrap.TextWrapper(_WIDTH, head, " " * len(head), break_long_words=False, break_on_hyphens=False)
+        yield folding.fill(printable(str(text)))  # names stay whole: people copy them
 
 
 def _head(story: dict[str, Any]) -> str:

@@ -9,10 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from bridge import __version__, wellknown
-from bridge.cli import gc
+from bridge.cli import explain, gc, sources
 from bridge.cli.attach import attach
-from bridge.cli.explain import explain
+from bridge.cli.output import logs
+from bridge.cli.shell import shell
 from bridge.errors import BridgeError
+from bridge.job.faults.row import printable
 from bridge.wire.client import ask_once
 
 _BROKEN_PIPE = 141  # 128 + SIGPIPE: the reader has gone, as a shell would show it
@@ -21,7 +23,10 @@ _INTERRUPTED = 130  # 128 + SIGINT
 
 def main(argv: list[str] | None = None) -> int:
     """Entry of `bridgectl`; the exit status. One line on stderr per error."""
-    options = _parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    end = given.index("--") if "--" in given else len(given)
+    options = _parser().parse_args(given[:end])
+    options.words = given[end + 1 :]  # the command of `shell`
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         return command(options)
@@ -43,8 +48,20 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("attach", help="in a batch script: show the training's output, exit with its exit code")
     verb.set_defaults(command=attach)
     _add(verbs, "status", "this node: runs, reporting tier, connections", _status)
-    _add(verbs, "ps", "your runs on this node (root: all)", _ps)
-    _add(verbs, "show", "one run on this node", _show).add_argument("job", type=int, metavar="JOBID")
+    _add(verbs, "ps", "your runs on this node (root: all); where no bridged is, your jobs in Slurm", _ps)
+    verb = _add(verbs, "show", "one run: pods, outcome, what was replaced, what is wrong", _show)
+    verb.add_argument("job", type=int, metavar="JOBID")
+    _only_here(verb)
+    verb = verbs.add_parser("logs", help="the last lines of a rank; of a job that is over, its output file")
+    verb.add_argument("job", type=int, metavar="JOBID")
+    verb.add_argument("--rank", type=int, default=0)
+    verb.add_argument("--lines", type=int, default=100, help="how many (100)")
+    _only_here(verb)
+    verb.set_defaults(command=logs)
+    verb = verbs.add_parser("shell", help="a shell (or what stands behind --) in a container, with your own kubeconfig")
+    verb.add_argument("job", type=int, metavar="JOBID")
+    verb.add_argument("--rank", type=int, default=0)
+    verb.set_defaults(command=shell)
     verb = _add(verbs, "gc", "root: delete the workloads on this node whose run is proven over", _gc)
     verb.add_argument("--dry-run", action="store_true", help="only show every workload, what it is, and why")
     _add_explain(verbs)
@@ -52,12 +69,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_explain(verbs: Any) -> None:
-    verb = verbs.add_parser("explain", help="why a job did not start or ended: its row of the fault table")
-    verb.add_argument("job", type=int, nargs="?", metavar="JOBID")
-    verb.add_argument("--table", action="store_true", help="all rows of the fault table")
-    verb.add_argument("-o", "--output", choices=["text", "json", "markdown"], default="text")
-    verb.add_argument("--json", action="store_const", const="json", dest="output", help="the same as -o json")
-    verb.set_defaults(command=explain)
+    help_ = "one job's time line: what it waited for, where it failed and why"
+    explain.add_arguments(verbs.add_parser("explain", help=help_))
+
+
+def _only_here(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--here", action="store_true", help="ask this node's bridged, and nobody else")
 
 
 def _add(verbs: Any, name: str, text: str, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
@@ -96,20 +113,24 @@ def _down(contact: dict[str, Any]) -> str:
 
 
 def _ps(options: argparse.Namespace) -> int:
-    answer = ask_once({"verb": "ps"})
+    answer = ask_once({"verb": "ps"}) if sources.has_daemon() else {"runs": sources.own_jobs()}
     return _json(answer["runs"]) if options.output == "json" else _table(answer)
 
 
 def _show(options: argparse.Namespace) -> int:
-    run = ask_once({"verb": "show", "job": options.job})["run"]
+    told = sources.run_here(options.job) if options.here else sources.run_of(options.job)
     if options.output == "json":
-        return _json(run)
-    for name, value in run.items():
+        return _json(told.run)
+    for name, value in told.run.items():
+        if name in ("stations", "slurm"):
+            continue  # explain makes a time line of them
         if name == "pods":
             for rank, pod in value.items():
-                print(f"pod of rank {rank}: {_words(pod)}")
+                print(printable(f"pod of rank {rank}: {_words(pod)}"))
         elif value not in (None, "", [], {}):
-            print(f"{name.replace('_', ' ')}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            print(printable(f"{name.replace('_', ' ')}: {shown}"))
+    print(f"told by: {told.source}")
     return 0
 
 
@@ -146,5 +167,5 @@ def _table(answer: dict[str, Any]) -> int:
         rank = "?" if run["rank"] is None else run["rank"]
         head = f"{run['job']:>8} {run['user'] or '?':<10} {run['phase']:<9} {rank:>4} {len(run['nodes']):>5}"
         word = f"not released yet: {run['obstacle']}" if run.get("obstacle") else run["sentence"]
-        print(f"{head} {run['workload']}  {word}")
+        print(printable(f"{head} {run['workload'] or '-'}  {word}"))
     return 0

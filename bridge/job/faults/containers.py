@@ -127,6 +127,7 @@ RANK_FAILED = Fault(
     "",
     "kubelet: the training container terminated with another exit code than 0",
     phases=RUNNING,
+    advice="see the rank's last lines in the job's output file",
 )
 
 ROWS = (

@@ -171,6 +171,7 @@ NOT_STARTED = Fault(
     "",
     "the prolog's own deadline",
     None,
+    advice="see what the message names; the job is tried again by itself",
 )
 
 ROWS = (

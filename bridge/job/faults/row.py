@@ -90,7 +90,8 @@ class Fault:
     ``verdict`` holds in the first of ``phases``, ``later`` (where it differs) in the others. ``patience``: seconds
     that the observation must last before it is believed; None: only the deadline ends the wait. ``timing`` names the
     key of [timing] in bridge.toml that replaces the patience. ``cause`` and ``cure`` are templates: together the
-    sentence that is told. ``source``: where the fact comes from.
+    sentence that is told. ``advice`` is what to do where the sentence has no cure, or one that the message brings; it
+    stands in the catalogue and in `explain`, not in the job's comment. ``source``: where the fact comes from.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Fault:
     phases: tuple[Moment, ...] = PROLOG
     later: Verdict | None = None
     timing: str = ""
+    advice: str = ""
 
     @property
     def sentence(self) -> str:
@@ -136,10 +138,14 @@ class Finding:
     rank: int = -1
 
 
+def printable(text: str) -> str:
+    """Somebody else's words for a terminal: no control characters."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
 def plain(text: str) -> str:
     """Somebody else's words on one line, without control characters, and not too many of them."""
-    shown = "".join(char if char.isprintable() else " " for char in text[: 4 * _WORDS_LIMIT])
-    words = " ".join(shown.split())
+    words = " ".join(printable(text[: 4 * _WORDS_LIMIT]).split())
     return words if len(words) <= _WORDS_LIMIT else words[: _WORDS_LIMIT - 1] + "…"
 
 

@@ -11,6 +11,7 @@ SPEC_REFUSED = Fault(
     "{message}",
     "",
     "the table of treatments: every violation of the spec file with its path and cure",
+    advice="change in the spec what each sentence names, and submit again",
 )
 SPEC_BROKEN = Fault(
     "spec-broken",
@@ -27,6 +28,7 @@ SPEC_UNREADABLE = Fault(
     "{message}",
     "",
     "the batch node's hook, which reads the file as the job's user: missing, not readable, no regular file, too large",
+    advice="put a readable file of at most 1 MiB where the word k8s= says, and submit again",
 )
 SPEC_WORD = Fault(
     "spec-word",
@@ -35,6 +37,7 @@ SPEC_WORD = Fault(
     "{message}",
     "",
     "the word k8s= in --comment or --extra names no file, or several",
+    advice="write one word k8s=FILE into --comment or --extra, and submit again",
 )
 HET_JOB = Fault(
     "het-job",
@@ -59,6 +62,7 @@ ALLOCATION_UNFIT = Fault(
     "{message}",
     "",
     "Slurm gave some of a node's GPUs, or unequal numbers, or nobody says how many",
+    advice="ask for whole nodes or the same GPUs on each (--exclusive, --gpus-per-node), and submit again",
 )
 JOB_OVER = Fault(
     "job-over",
@@ -67,6 +71,7 @@ JOB_OVER = Fault(
     "the job is over ({message})",
     "",
     "slurmctld: an ended state, or a higher restart count, while the prolog waits",
+    advice="nothing is left to do; submit it again if it was not meant to end",
 )
 
 # -- hooks
@@ -78,6 +83,7 @@ HOOK_LEFT = Fault(
     "the prolog hook ended before its answer",
     "",
     "the hook's connection broke, and it did not come back within 10 s",
+    advice="see slurmd's log for who killed the hook: PrologTimeout of slurm.conf, or a stop of slurmd",
 )
 DAEMON_SILENT = Fault(
     "daemon-silent",
@@ -97,6 +103,7 @@ HOOK_MISMATCH = Fault(
     "the hook's first frame: a protocol that the daemon does not speak, while an upgrade is under way or half done",
     None,
     (Moment.PROLOG, Moment.EPILOG),
+    advice="install the same package anew on this node, then systemctl restart slurm-k8s-bridge",
 )
 ENVIRONMENT = Fault(
     "environment",
@@ -105,6 +112,7 @@ ENVIRONMENT = Fault(
     "{message}",
     "",
     "slurmd's environment of the hook lacks something, or contradicts itself",
+    advice="see on this node whether slurmd runs the hook itself, as Prolog= of slurm.conf",
 )
 
 # -- this node
@@ -242,6 +250,7 @@ ENDED_BY_SLURM = Fault(
     "",
     "the epilog came before the training's end: scancel, time limit, preemption",
     phases=RUNNING,
+    advice="see with sacct whether scancel, the time limit or preemption ended it, and submit it again",
 )
 
 ROWS = (

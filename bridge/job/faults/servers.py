@@ -223,6 +223,7 @@ JOB_UNKNOWN = Fault(
     "slurmctld does not know the job any more",
     "",
     "slurmrestd: error 2017, which is a clear word; an empty list is none",
+    advice="nothing is left to do; submit it again",
 )
 
 ROWS = (

@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bridge import wellknown
-from bridge.cli import explain
+from bridge.cli import sources
 from bridge.cli.main import main
 from bridge.cli.table import as_objects, as_text
 from bridge.errors import Unavailable
@@ -51,7 +51,8 @@ def test_it_wants_a_job_or_the_table(capsys: pytest.CaptureFixture[str], words: 
 def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the daemon will show of job 7."""
     run: dict[str, Any] = {}
-    monkeypatch.setattr(explain, "ask_once", lambda question: {"run": run} if question["job"] == 7 else {})
+    monkeypatch.setattr(sources, "has_daemon", lambda: True)
+    monkeypatch.setattr(sources, "ask_once", lambda question: {"run": run} if question["job"] == 7 else {})
     return run
 
 

@@ -1,0 +1,48 @@
+"""`bridgectl shell`: a shell in a rank's container, with the rights of whoever asks and nobody else's.
+
+The node's own identity may not exec into pods, so this needs a kubeconfig of the caller's; and kubectl, which speaks
+terminals (sizes, signals, both stream protocols) better than any library here.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from bridge import wellknown
+from bridge.cli import sources
+from bridge.errors import BridgeError
+
+_SHELL = ("sh", "-c", "command -v bash >/dev/null && exec bash; exec sh")
+
+
+def shell(options: argparse.Namespace) -> int:
+    """Becomes kubectl; raises BridgeError where that cannot be."""
+    beside = f"`srun --overlap --jobid={options.job} --pty bash` gives a shell beside the pod without one"
+    if not _has_kubeconfig():
+        raise BridgeError(
+            "shell needs a kubeconfig of your own (KUBECONFIG or ~/.kube/config) that may exec into the pods: "
+            f"the node's may not; ask the site for one, or take Slurm's way: {beside}"
+        )
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        raise BridgeError(f"shell needs kubectl, and there is none in PATH; install it, or take Slurm's way: {beside}")
+    run = sources.run_of(options.job).run
+    pod = run["pods"].get(options.rank)
+    if pod is None or not run["namespace"] or pod["phase"] != "Running":
+        phase = pod["phase"] if pod else "not known"
+        raise BridgeError(
+            f"rank {options.rank} of job {options.job} has no running pod (run: {run['phase']}, pod: {phase}); "
+            f"bridgectl explain {options.job} says how it stands"
+        )
+    terminal = ["--tty"] if sys.stdin.isatty() else []
+    words = ["--namespace", run["namespace"], "exec", "--stdin", *terminal, pod["name"]]
+    words += ["--container", wellknown.CONTAINER, "--", *(options.words or _SHELL)]
+    sys.stdout.flush()
+    os.execv(kubectl, [kubectl, *words])
+
+
+def _has_kubeconfig() -> bool:
+    named = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
+    return any(path.is_file() for path in named or [Path.home() / ".kube" / "config"])

@@ -1,0 +1,248 @@
+"""Where `bridgectl` learns of a run: from the daemon of this node; on a node without one from a step of the job, while
+the job runs, and from the file beside its output, once it is over; else from Slurm alone. Every answer says which."""
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bridge import wellknown
+from bridge.cli import slurm
+from bridge.cli.slurm import SlurmJob
+from bridge.errors import AllocationError, BridgeError
+from bridge.slurm.hostlist import expand
+from bridge.wire.client import ask_once
+
+_FILE_LIMIT = 2 * 1024 * 1024  # bytes
+_LIVE = ("RUNNING", "CONFIGURING", "PENDING", "SUSPENDED", "COMPLETING")
+
+
+class _Pod(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    name: str = ""
+    node: str = ""
+    phase: str = ""
+    started: bool = False
+    exit: int | None = None
+    suspicion: str | None = None
+    scheduled_at: str = ""
+    sandbox_at: str = ""
+    started_at: str = ""
+    ready_at: str = ""
+    finished_at: str = ""
+
+
+class _Slurm(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    submitted: float = 0
+    eligible: float = 0
+    allocated: float = 0
+    output: str = ""
+
+
+class _Outcome(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    exit: int
+    reason: str = ""
+
+
+class ShownRun(BaseModel):
+    """A run as `show` tells it: the fields that `-o json` keeps. Whoever wrote it, a daemon of another version or the
+    job's own user in a file, it is this or it is refused."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    job: int
+    restart: int | None = None
+    workload: str | None = None
+    phase: str = "unknown"
+    rank: int | None = None
+    nodes: list[str] = Field(default_factory=list)
+    user: str | None = None
+    sentence: str = ""
+    obstacle: str = ""
+    verdict: str | None = None
+    reason: str | None = None
+    fault: str | None = None
+    hindrance: str | None = None
+    done: list[str] = Field(default_factory=list)
+    workload_state: str = "unknown"
+    workload_uid: str = ""
+    namespace: str = ""
+    pods: dict[int, _Pod] = Field(default_factory=dict)
+    pods_left_out: int = 0
+    outcome: _Outcome | None = None
+    notices: list[str] = Field(default_factory=list)
+    trouble: str = ""
+    stations: dict[str, float] = Field(default_factory=dict)
+    slurm: _Slurm | None = None
+    image: str = ""
+    leftovers: list[str] = Field(default_factory=list)
+
+
+class _File(BaseModel):
+    """The file that an epilog left beside the output."""
+
+    v: int = Field(le=wellknown.TIMELINE_VERSION)
+    written: float
+    run: ShownRun
+
+
+@dataclass(frozen=True)
+class Told:
+    """``run`` in the fields of `ShownRun`; ``source`` is who tells it, for people."""
+
+    run: Mapping[str, Any]
+    source: str
+
+
+def has_daemon() -> bool:
+    """Whether this is a node that has a bridged."""
+    return Path(wellknown.USER_SOCKET).exists()
+
+
+def run_here(number: int) -> Told:
+    """The job's latest run, by this node's daemon. Raises BridgeError."""
+    return Told(_checked(ask_once({"verb": "show", "job": number})["run"]), "bridged on this node")
+
+
+def run_of(number: int) -> Told:
+    """The job's latest run, by whoever knows it best. Raises BridgeError."""
+    if not has_daemon():
+        return _from_afar(number)
+    try:
+        return run_here(number)
+    except BridgeError as error:
+        try:
+            return _from_afar(number)
+        except BridgeError:
+            raise error from None
+
+
+def from_file(path: Path) -> Told:
+    """What an epilog left. Raises BridgeError for a file that is none of these."""
+    try:
+        left = _File.model_validate_json(_bytes_of(path))
+    except OSError as error:
+        raise BridgeError(
+            f"{path} cannot be read: {error.strerror}; is it the job's file, and are you its owner?"
+        ) from error
+    except ValueError as error:
+        raise BridgeError(
+            f"{path} is no time line of a run that this bridgectl understands; it may be of a newer version, "
+            "or changed by hand: look at the job's output file beside it"
+        ) from error
+    return Told(left.run.model_dump(), str(path))
+
+
+def _bytes_of(path: Path) -> bytes:
+    """Of a regular file only: who asks may be root, and who made the file a user."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is no regular file")
+        data = file.read(_FILE_LIMIT + 1)
+    if len(data) > _FILE_LIMIT:
+        raise ValueError("it is too large")
+    return data
+
+
+def _from_afar(number: int) -> Told:
+    job = slurm.job(number)
+    if job is None:
+        raise BridgeError(
+            f"Slurm knows no job {number} (any more), so its output file is not known either; "
+            f"name the file beside it: bridgectl explain --file OUTPUT{wellknown.TIMELINE_SUFFIX}"
+        )
+    if job.takes_steps:
+        answer = slurm.step(job, ["show", str(number), "-o", "json", "--here"])
+        return Told(_checked(_decoded(answer)), f"bridged on {job.batch_host}, asked by a step of the job")
+    return _left_by(job) or Told(_by_slurm_alone(job), "Slurm alone")
+
+
+def _left_by(job: SlurmJob) -> Told | None:
+    """What the epilog of the job's last run left, where the run is over and this is its file."""
+    if not job.output or job.state in ("RUNNING", "CONFIGURING", "SUSPENDED", "COMPLETING"):
+        return None
+    path = Path(job.output + wellknown.TIMELINE_SUFFIX)
+    if not path.exists():
+        return None
+    told = from_file(path)
+    return told if told.run["job"] == job.id else None
+
+
+def own_jobs() -> list[dict[str, Any]]:
+    """The rows of `ps` where no daemon is: the bridge jobs of whoever asks, as slurmctld tells of them."""
+    fields = ("job", "restart", "workload", "phase", "rank", "nodes", "user", "sentence", "obstacle")
+    rows = ((job, _by_slurm_alone(job)) for job in slurm.own_jobs())
+    return [{name: row[name] for name in fields} | {"nodes": _nodes(job)} for job, row in rows]
+
+
+def _nodes(job: SlurmJob) -> list[str]:
+    try:
+        return list(expand(job.nodes)) if job.nodes else []
+    except AllocationError:
+        return []
+
+
+def _by_slurm_alone(job: SlurmJob) -> dict[str, Any]:
+    """What Slurm says, where nobody else can be asked."""
+    times = {"submitted": job.submitted, "eligible": job.eligible, "allocated": 0, "output": job.output}
+    phases = {"PENDING": "pending", "RUNNING": "running", "SUSPENDED": "running", "COMPLETING": "release"}
+    if job.state != "PENDING":
+        times["allocated"] = job.allocated
+    run = ShownRun(
+        job=job.id,
+        phase="prolog" if job.in_prolog else phases.get(job.state, "ended"),
+        user=job.user or None,
+        sentence=job.said,
+        trouble=_why_so_little(job),
+        slurm=_Slurm.model_validate(times),
+    )
+    return run.model_dump()
+
+
+def _why_so_little(job: SlurmJob) -> str:
+    if job.state == "PENDING":
+        return (
+            f"the job waits in the queue (Slurm: {job.reason or 'no reason'}); the bridge begins when it has its nodes"
+        )
+    if job.in_prolog:
+        return (
+            "its prologs run, and until they end no step runs that could ask the node; "
+            f"`bridgectl explain {job.id}` on {job.batch_host or 'its first node'} tells what they wait for"
+        )
+    if job.state in _LIVE:
+        return f"Slurm shows {job.state}, and starts no step of it now; ask again when it has ended"
+    return (
+        f"the job has ended ({job.state}), and no file of its last run is beside its output "
+        f"({job.output or 'not known'}): it was no bridge job, it never came to its nodes, "
+        "its directory takes no file, or the site leaves none"
+    )
+
+
+def _checked(run: object) -> dict[str, Any]:
+    try:
+        return ShownRun.model_validate(run).model_dump()
+    except ValidationError as error:
+        raise BridgeError(
+            "bridged answered in a way that this bridgectl does not understand; install the same version on both"
+        ) from error
+
+
+def _decoded(text: str) -> object:
+    if not text:
+        raise BridgeError("the step on the job's node ended without a word, since the job ends; ask again in a moment")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise BridgeError(
+            "the step on the job's node said no JSON; is bridgectl of this version installed there?"
+        ) from error
