@@ -61,8 +61,9 @@ demo: ## Show one job the whole way, on the stack
 	@$(PYTHON) tests/demo/demo
 
 .PHONY: docs
-docs: venv ## Make the page of the documentation that the code knows: docs/faults.md
+docs: venv ## Make the pages of the documentation that the code knows: docs/faults.md, docs/messages.md
 	python -c 'from bridge.cli.main import main; main()' explain --table -o markdown >docs/faults.md
+	python -c 'from bridge.cli.catalogue import as_page; print(as_page())' >docs/messages.md
 
 .PHONY: clean
 clean: ## Remove what tools left in the checkout; the cache stays

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge import clock, wellknown
-from bridge.cli import sources, table, timeline
+from bridge.cli import messages, sources, table, timeline
 from bridge.cli.sources import Told
 from bridge.job.faults import Moment, Verdict, row
 from bridge.job.faults.row import CONSEQUENCES, Fault, printable
@@ -22,7 +22,7 @@ _WIDTH = 100
 def explain(options: argparse.Namespace) -> int:
     """The table, or one job's story."""
     if sum((options.table, options.job is not None, options.file is not None)) != 1:
-        print("bridgectl: explain takes a JOBID, or --table, or --file FILE", file=sys.stderr)
+        print(f"bridgectl: {messages.EXPLAIN_WHAT.sentence()}", file=sys.stderr)
         return wellknown.EXIT_USAGE
     if options.table:
         print(_table(options.output))

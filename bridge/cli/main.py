@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from bridge import __version__, wellknown
-from bridge.cli import explain, gc, sources
+from bridge.cli import explain, gc, messages, sources
 from bridge.cli.attach import attach
 from bridge.cli.output import logs
 from bridge.cli.shell import shell
@@ -136,7 +136,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _gc(options: argparse.Namespace) -> int:
     if os.geteuid() != 0:
-        print("bridgectl: gc shows and deletes everybody's workloads; run it as root", file=sys.stderr)
+        print(f"bridgectl: {messages.GC_ROOT_ONLY.sentence()}", file=sys.stderr)
         return wellknown.EXIT_USAGE
     answer = ask_once({"verb": "gc", "dry_run": options.dry_run})
     if options.output == "json":

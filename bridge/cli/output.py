@@ -6,7 +6,7 @@ import shutil
 import stat
 import sys
 
-from bridge.cli import slurm, sources
+from bridge.cli import messages, slurm, sources
 from bridge.errors import BridgeError
 from bridge.wire.client import ask_once
 
@@ -28,7 +28,7 @@ def _here(options: argparse.Namespace) -> int:
     if answer["kind"] == "gone" and not options.here:
         return _file(answer["output"], answer["sentence"])
     if answer["kind"] == "gone":
-        raise BridgeError(f"{answer['sentence']}; the job's output is in {answer['output'] or 'its output file'}")
+        raise messages.POD_GONE.error(what=answer["sentence"], output=answer["output"] or "its output file")
     sys.stdout.buffer.write(answer["data"].encode("latin-1"))
     sys.stdout.buffer.flush()
     return 0
@@ -37,7 +37,7 @@ def _here(options: argparse.Namespace) -> int:
 def _from_afar(options: argparse.Namespace) -> int:
     job = slurm.job(options.job)
     if job is None:
-        raise BridgeError(f"Slurm knows no job {options.job} (any more); see its output file")
+        raise messages.JOB_FORGOTTEN.error(job=options.job)
     if job.takes_steps:
         words = ["logs", str(options.job), f"--rank={options.rank}", f"--lines={options.lines}", "--here"]
         sys.stdout.write(slurm.step(job, words))
@@ -48,15 +48,15 @@ def _from_afar(options: argparse.Namespace) -> int:
 def _file(path: str, why: str) -> int:
     """The output of all ranks, as `attach` wrote it."""
     if not path:
-        raise BridgeError(f"{why}, and where its output file is nobody knows any more; look where sbatch --output said")
+        raise messages.OUTPUT_UNKNOWN.error(what=why)
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise BridgeError(f"{why}, and {path} is no file that keeps its output; give sbatch --output one")
-            print(f"bridgectl: {why}; this is its output file {path}", file=sys.stderr, flush=True)
+                raise messages.OUTPUT_NO_FILE.error(what=why, path=path)
+            print(f"bridgectl: {messages.OUTPUT_FILE.sentence(what=why, path=path)}", file=sys.stderr, flush=True)
             shutil.copyfileobj(file, sys.stdout.buffer)
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise BridgeError(f"{why}, and {path} cannot be read: {error.strerror}; see it as the job's owner") from error
+        raise messages.OUTPUT_UNREADABLE.error(what=why, path=path, why=error.strerror) from error
     return 0

@@ -11,31 +11,23 @@ import sys
 from pathlib import Path
 
 from bridge import wellknown
-from bridge.cli import sources
-from bridge.errors import BridgeError
+from bridge.cli import messages, sources
 
 _SHELL = ("sh", "-c", "command -v bash >/dev/null && exec bash; exec sh")
 
 
 def shell(options: argparse.Namespace) -> int:
     """Becomes kubectl; raises BridgeError where that cannot be."""
-    beside = f"`srun --overlap --jobid={options.job} --pty bash` gives a shell beside the pod without one"
     if not _has_kubeconfig():
-        raise BridgeError(
-            "shell needs a kubeconfig of your own (KUBECONFIG or ~/.kube/config) that may exec into the pods: "
-            f"the node's may not; ask the site for one, or take Slurm's way: {beside}"
-        )
+        raise messages.NO_KUBECONFIG.error(job=options.job)
     kubectl = shutil.which("kubectl")
     if kubectl is None:
-        raise BridgeError(f"shell needs kubectl, and there is none in PATH; install it, or take Slurm's way: {beside}")
+        raise messages.NO_KUBECTL.error(job=options.job)
     run = sources.run_of(options.job).run
     pod = run["pods"].get(options.rank)
     if pod is None or not run["namespace"] or pod["phase"] != "Running":
         phase = pod["phase"] if pod else "not known"
-        raise BridgeError(
-            f"rank {options.rank} of job {options.job} has no running pod (run: {run['phase']}, pod: {phase}); "
-            f"bridgectl explain {options.job} says how it stands"
-        )
+        raise messages.NO_RUNNING_POD.error(rank=options.rank, job=options.job, phase=run["phase"], pod=phase)
     terminal = ["--tty"] if sys.stdin.isatty() else []
     words = ["--namespace", run["namespace"], "exec", "--stdin", *terminal, pod["name"]]
     words += ["--container", wellknown.CONTAINER, "--", *(options.words or _SHELL)]

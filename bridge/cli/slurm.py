@@ -9,6 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from datetime import datetime
 
+from bridge.cli import messages
 from bridge.errors import AllocationError, BridgeError
 from bridge.slurm.comment import own_sentence, spec_path
 
@@ -19,10 +20,6 @@ _BRIDGECTL = "/usr/bin/bridgectl"
 _KEPT = ("HOME", "LANG", "PATH", "SLURM_CONF", "TZ", "USER")  # nothing of a job that this may run in
 _FIELD = re.compile(r"^   (StdOut|Comment|Extra)=(.*)$", re.MULTILINE)
 _WORD = re.compile(r"\b(JobId|UserId|JobState|BatchHost|NodeList|SubmitTime|EligibleTime|StartTime|Reason)=(\S+)")
-
-
-class NoSlurm(BridgeError):
-    """Slurm's commands are not here, or do not answer."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class SlurmJob:
 
 
 def job(number: int) -> SlurmJob | None:
-    """This job, as slurmctld or accounting knows it; None where neither does. Raises NoSlurm."""
+    """This job, as slurmctld or accounting knows it; None where neither does. Raises BridgeError."""
     done = _run(["scontrol", "show", "job", str(number)], _SECONDS)
     found = [part for part in done.stdout.split("\n\n") if f"JobId={number} " in part.split("\n", 1)[0] + " "]
     if done.returncode == 0 and found:
@@ -68,11 +65,11 @@ def job(number: int) -> SlurmJob | None:
 
 
 def own_jobs() -> list[SlurmJob]:
-    """The jobs of whoever asks that have the bridge's word in their comment, as slurmctld tells. Raises NoSlurm."""
+    """The jobs of whoever asks that have the bridge's word in their comment, as slurmctld tells. Raises BridgeError."""
     words = ["squeue", "--me", "--noheader", "--array", "--format=%A|%T|%u|%N|%B|%r|%k"]
     done = _run(words, _SECONDS)
     if done.returncode:
-        raise NoSlurm(f"squeue said: {_first_line(done.stderr)}")
+        raise messages.SQUEUE_REFUSED.error(said=_first_line(done.stderr))
     rows = [line.split("|", 6) for line in done.stdout.splitlines()]
     return [found for found in (_listed(row) for row in rows if len(row) == 7) if _is_ours(found)]
 
@@ -92,11 +89,13 @@ def _is_ours(found: SlurmJob) -> bool:
 
 def step(of: SlurmJob, words: list[str]) -> str:
     """What `bridgectl` with these words says in a step of the job on its batch node. Raises BridgeError with its own
-    sentence where it fails, NoSlurm where the step did not come to an end."""
+    sentence where it fails."""
     done = _run(_srun(of, words), _STEP_SECONDS)
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.startswith("bridgectl: ")]
-        raise BridgeError(said[0].removeprefix("bridgectl: ") if said else _refused(done.stderr))
+        if said:
+            raise BridgeError(said[0].removeprefix("bridgectl: "))
+        raise messages.STEP_REFUSED.error(said=_first_line(done.stderr))
     return done.stdout
 
 
@@ -107,13 +106,6 @@ def _srun(of: SlurmJob, words: list[str]) -> list[str]:
     return [*step, _BRIDGECTL, *words]
 
 
-def _refused(stderr: str) -> str:
-    return (
-        f"Slurm starts no step of this job to ask its node: {_first_line(stderr)}; "
-        "ask on the job's first node itself, or wait until the job is over"
-    )
-
-
 def _run(words: list[str], seconds: float) -> "subprocess.CompletedProcess[str]":
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | {"LC_ALL": "C.UTF-8"}
     pipe = subprocess.PIPE
@@ -122,18 +114,13 @@ def _run(words: list[str], seconds: float) -> "subprocess.CompletedProcess[str]"
             words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environment, text=True, errors="replace"
         )
     except OSError as error:
-        raise NoSlurm(
-            f"{words[0]} cannot be run ({error.strerror}), and no bridged is on this machine; "
-            "ask on a login or compute node of the cluster"
-        ) from error
+        raise messages.NO_SLURM_COMMAND.error(command=words[0], why=error.strerror) from error
     with process:
         try:
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             _end(process)
-            raise NoSlurm(
-                f"{words[0]} did not answer within {seconds:.0f} s; is slurmctld up? Try again later"
-            ) from None
+            raise messages.SLURM_SILENT.error(command=words[0], seconds=f"{seconds:.0f}") from None
         except BaseException:
             _end(process)
             raise

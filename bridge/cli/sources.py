@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bridge import wellknown
-from bridge.cli import slurm
+from bridge.cli import messages, slurm
 from bridge.cli.slurm import SlurmJob
 from bridge.errors import AllocationError, BridgeError
 from bridge.slurm.hostlist import expand
@@ -132,14 +132,9 @@ def from_file(path: Path) -> Told:
     try:
         left = _File.model_validate_json(_bytes_of(path))
     except OSError as error:
-        raise BridgeError(
-            f"{path} cannot be read: {error.strerror}; is it the job's file, and are you its owner?"
-        ) from error
+        raise messages.FILE_UNREADABLE.error(path=path, why=error.strerror) from error
     except ValueError as error:
-        raise BridgeError(
-            f"{path} is no time line of a run that this bridgectl understands; it may be of a newer version, "
-            "or changed by hand: look at the job's output file beside it"
-        ) from error
+        raise messages.FILE_UNLIKE.error(path=path) from error
     return Told(left.run.model_dump(), str(path))
 
 
@@ -157,10 +152,7 @@ def _bytes_of(path: Path) -> bytes:
 def _from_afar(number: int) -> Told:
     job = slurm.job(number)
     if job is None:
-        raise BridgeError(
-            f"Slurm knows no job {number} (any more), so its output file is not known either; "
-            f"name the file beside it: bridgectl explain --file OUTPUT{wellknown.TIMELINE_SUFFIX}"
-        )
+        raise messages.JOB_FORGOTTEN.error(job=number)
     if job.takes_steps:
         answer = slurm.step(job, ["show", str(number), "-o", "json", "--here"])
         return Told(_checked(_decoded(answer)), f"bridged on {job.batch_host}, asked by a step of the job")
@@ -211,38 +203,25 @@ def _by_slurm_alone(job: SlurmJob) -> dict[str, Any]:
 
 def _why_so_little(job: SlurmJob) -> str:
     if job.state == "PENDING":
-        return (
-            f"the job waits in the queue (Slurm: {job.reason or 'no reason'}); the bridge begins when it has its nodes"
-        )
+        return messages.JOB_PENDING.sentence(reason=job.reason or "no reason")
     if job.in_prolog:
-        return (
-            "its prologs run, and until they end no step runs that could ask the node; "
-            f"`bridgectl explain {job.id}` on {job.batch_host or 'its first node'} tells what they wait for"
-        )
+        return messages.JOB_IN_PROLOG.sentence(job=job.id, node=job.batch_host or "its first node")
     if job.state in _LIVE:
-        return f"Slurm shows {job.state}, and starts no step of it now; ask again when it has ended"
-    return (
-        f"the job has ended ({job.state}), and no file of its last run is beside its output "
-        f"({job.output or 'not known'}): it was no bridge job, it never came to its nodes, "
-        "its directory takes no file, or the site leaves none"
-    )
+        return messages.JOB_WITHOUT_STEPS.sentence(state=job.state)
+    return messages.NO_TIMELINE.sentence(state=job.state, output=job.output or "not known")
 
 
 def _checked(run: object) -> dict[str, Any]:
     try:
         return ShownRun.model_validate(run).model_dump()
     except ValidationError as error:
-        raise BridgeError(
-            "bridged answered in a way that this bridgectl does not understand; install the same version on both"
-        ) from error
+        raise messages.DAEMON_UNLIKE.error() from error
 
 
 def _decoded(text: str) -> object:
     if not text:
-        raise BridgeError("the step on the job's node ended without a word, since the job ends; ask again in a moment")
+        raise messages.STEP_SILENT.error()
     try:
         return json.loads(text)
     except ValueError as error:
-        raise BridgeError(
-            "the step on the job's node said no JSON; is bridgectl of this version installed there?"
-        ) from error
+        raise messages.STEP_UNLIKE.error() from error

@@ -90,9 +90,9 @@ def _verdict_tables() -> Iterator[str]:
 def _line(fault: Fault) -> str:
     verdicts = "<br>".join(f"{moment}: `{verdict}`" for moment, verdict in _verdicts(fault).items())
     told = f"{fault.sentence} *({fault.told})*"
-    return f"| `{fault.name}` | {verdicts} | {waits(fault)} | {_cell(told)} | {_cell(fault.source)} |"
+    return f"| `{fault.name}` | {verdicts} | {waits(fault)} | {cell(told)} | {cell(fault.source)} |"
 
 
-def _cell(text: str) -> str:
-    """Not a table's bar nor HTML, whatever the sentence holds."""
+def cell(text: str) -> str:
+    """A text for a cell of a Markdown table: neither a bar nor HTML, whatever it holds."""
     return re.sub(r"([|<>])", r"\\\1", text)

@@ -11,7 +11,15 @@ from bridge.job.render import render
 from tests.unit.job.given import placement, site
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs/faults.md", "tests/stack/README.md"]
+DOCUMENTS = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "docs/faults.md",
+    "docs/messages.md",
+    "docs/json.md",
+    "tests/stack/README.md",
+]
 README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 

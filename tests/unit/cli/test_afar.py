@@ -106,7 +106,7 @@ def test_a_step_that_slurm_refuses_is_told_with_a_way_out(login: Login, capsys: 
     login.job("RUNNING")
     login.step("", code=1, complaint="srun: error: Unable to create step for job 7: Access/permission denied")
     told = said(capsys, "explain", "7", code=75)
-    assert "Access/permission denied; ask on the job" in told and told.count("\n") == 1
+    assert "Access/permission denied [step-refused]; ask on the job" in told and told.count("\n") == 1
 
 
 def test_a_step_that_ends_with_the_job_says_so(login: Login, capsys: pytest.CaptureFixture[str]) -> None:
@@ -274,7 +274,8 @@ def test_logs_of_a_job_that_is_over_are_its_output_file(login: Login, capfd: pyt
     (login.home / "out").write_bytes(b"all \xff of it\n")
     assert main(["logs", "7"]) == 0
     shown = capfd.readouterr()
-    assert shown.err == f"bridgectl: job 7 does not run (Slurm: COMPLETED); this is its output file {login.home}/out\n"
+    told = f"job 7 does not run (Slurm: COMPLETED) [output-file]; this is its output file {login.home}/out"
+    assert shown.err == f"bridgectl: {told}\n"
     (login.home / "out").unlink()
     assert main(["logs", "7"]) == 75
     assert "cannot be read: No such file or directory" in capfd.readouterr().err

@@ -1,0 +1,41 @@
+"""The catalogue of messages for people: the page of the documentation that is made of the code."""
+
+from collections.abc import Iterator
+
+from bridge.cli.messages import MESSAGES
+from bridge.cli.table import cell
+from bridge.job.faults import TABLE, Fault, Moment, Subject
+from bridge.job.faults.row import CONSEQUENCES
+
+_HEAD = """# Messages
+
+Made from the code by `make docs`. Each message has a name, and says what is the cause, what becomes of it, and what to
+do. `bridgectl` shows the names of its own in brackets, `bridgectl explain JOBID` that of the row that a job met;
+verdicts and patience of these rows stand in [faults.md](faults.md). Words in braces are filled in: where a cause is
+nothing but `{message}`, it is the whole sentence, with its own cure.
+"""
+_COLUMNS = "| message | cause | consequence | cure |\n|---|---|---|---|"
+
+
+def as_page() -> str:
+    """The whole page."""
+    parts = [_HEAD, "## What bridgectl says of itself\n", _COLUMNS]
+    parts += [_line(item.name, item.cause, item.consequence, item.cure) for item in MESSAGES]
+    for subject in Subject:
+        rows = [fault for fault in TABLE if fault.subject is subject]
+        parts += [f"\n## Observed of: {subject.value}\n", _COLUMNS]
+        parts += [_line(row.name, row.cause, "<br>".join(consequences(row)), row.cure or row.advice) for row in rows]
+    return "\n".join(parts)
+
+
+def consequences(fault: Fault) -> Iterator[str]:
+    """What becomes of it at each moment at which it can be met."""
+    for moment in Moment:
+        verdict = fault.verdict_in(moment)
+        if verdict is not None:
+            yield f"{moment.value}: {CONSEQUENCES[moment][verdict]}"
+
+
+def _line(name: str, cause: str, consequence: str, cure: str) -> str:
+    shown = "<br>".join(cell(part) for part in consequence.split("<br>"))
+    return f"| `{name}` | {cell(cause)} | {shown} | {cell(cure)} |"

@@ -1,0 +1,177 @@
+"""What bridgectl itself has to say where it cannot answer: each message with a name, cause, consequence and cure.
+
+What the bridge observes of jobs and nodes has its row in `job.faults`; docs/messages.md, made by `make docs`, has both.
+"""
+
+from dataclasses import dataclass
+
+from bridge import wellknown
+from bridge.errors import BridgeError
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message. ``cause`` and ``cure`` are templates, together the sentence that is told; ``consequence`` is what
+    becomes of the question, and of the job where that is touched."""
+
+    name: str
+    cause: str
+    consequence: str
+    cure: str
+
+    def sentence(self, **words: object) -> str:
+        """The message with these words in it, and its name to look it up by."""
+        told = {name: str(word) for name, word in words.items()}
+        return f"{self.cause.format(**told)} [{self.name}]; {self.cure.format(**told)}"
+
+    def error(self, **words: object) -> BridgeError:
+        """The same, to be raised."""
+        return BridgeError(self.sentence(**words))
+
+
+_UNANSWERED = "the question stays without an answer; the job is not touched"
+
+NO_SLURM_COMMAND = Message(
+    "no-slurm-command",
+    "{command} cannot be run ({why}), and no bridged is on this machine",
+    _UNANSWERED,
+    "ask on a login or compute node of the cluster",
+)
+SLURM_SILENT = Message(
+    "slurm-silent",
+    "{command} did not answer within {seconds} s",
+    "it was ended; " + _UNANSWERED,
+    "see whether slurmctld is up (scontrol ping), and try again later",
+)
+SQUEUE_REFUSED = Message(
+    "squeue-refused", "squeue said: {said}", _UNANSWERED, "see whether slurmctld is up (scontrol ping)"
+)
+STEP_REFUSED = Message(
+    "step-refused",
+    "Slurm starts no step of this job to ask its node: {said}",
+    _UNANSWERED,
+    "ask on the job's first node itself, or wait until the job is over",
+)
+STEP_SILENT = Message(
+    "step-silent",
+    "the step on the job's node ended without a word, since the job ends",
+    _UNANSWERED,
+    "ask again in a moment",
+)
+STEP_UNLIKE = Message(
+    "step-unlike",
+    "the step on the job's node said what is no answer of bridgectl",
+    _UNANSWERED,
+    "install bridgectl of this version there, too",
+)
+DAEMON_UNLIKE = Message(
+    "daemon-unlike",
+    "bridged answered in a way that this bridgectl does not understand",
+    _UNANSWERED,
+    "install the same version of both",
+)
+JOB_FORGOTTEN = Message(
+    "job-forgotten",
+    "Slurm knows no job {job} (any more), so its output file is not known either",
+    _UNANSWERED,
+    f"name the file beside it: bridgectl explain --file OUTPUT{wellknown.TIMELINE_SUFFIX}",
+)
+FILE_UNREADABLE = Message(
+    "file-unreadable",
+    "{path} cannot be read: {why}",
+    _UNANSWERED,
+    "see that it is the job's file, and ask as the job's owner",
+)
+FILE_UNLIKE = Message(
+    "file-unlike",
+    "{path} is no time line of a run that this bridgectl understands: of a newer version, or changed by hand",
+    _UNANSWERED,
+    "look at the job's output file beside it",
+)
+JOB_PENDING = Message(
+    "job-pending",
+    "the job waits in the queue (Slurm: {reason})",
+    "the bridge begins when the job has its nodes",
+    "see squeue --start for when that may be",
+)
+JOB_IN_PROLOG = Message(
+    "job-in-prolog",
+    "its prologs run, and until they end no step runs that could ask the node",
+    "only what Slurm knows is told",
+    "`bridgectl explain {job}` on {node} tells what they wait for",
+)
+JOB_WITHOUT_STEPS = Message(
+    "job-without-steps",
+    "Slurm shows {state}, and starts no step of the job now",
+    "only what Slurm knows is told",
+    "ask again when it has ended",
+)
+NO_TIMELINE = Message(
+    "no-timeline",
+    "the job has ended ({state}), and no file of its last run is beside its output ({output}): it was no bridge job, "
+    "it never came to its nodes, its directory takes no file, or the site leaves none",
+    "only what Slurm knows is told",
+    "see the job's output file, or ask on its first node as long as that remembers",
+)
+POD_GONE = Message(
+    "pod-gone",
+    "{what}",
+    "its last lines cannot be read any more",
+    "see the job's output in {output}",
+)
+OUTPUT_FILE = Message(
+    "output-file",
+    "{what}",
+    "what `bridgectl attach` wrote of all ranks is shown instead of one rank's last lines",
+    "this is its output file {path}",
+)
+OUTPUT_UNKNOWN = Message(
+    "output-unknown",
+    "{what}, and where its output file is nobody knows any more",
+    "nothing is shown",
+    "look where sbatch --output said",
+)
+OUTPUT_NO_FILE = Message(
+    "output-no-file",
+    "{what}, and {path} is no file that keeps its output",
+    "nothing is shown",
+    "give sbatch --output a file next time",
+)
+OUTPUT_UNREADABLE = Message(
+    "output-unreadable",
+    "{what}, and {path} cannot be read: {why}",
+    "nothing is shown",
+    "ask as the job's owner, on a node that has this directory",
+)
+NO_KUBECONFIG = Message(
+    "no-kubeconfig",
+    "shell needs a kubeconfig of your own (KUBECONFIG or ~/.kube/config) that may exec into pods: the node's may not",
+    "no shell is opened",
+    "ask the site for one, or take Slurm's way: `srun --overlap --jobid={job} --pty bash` gives a shell beside the pod",
+)
+NO_KUBECTL = Message(
+    "no-kubectl",
+    "shell needs kubectl, and there is none in PATH",
+    "no shell is opened",
+    "install it, or take Slurm's way: `srun --overlap --jobid={job} --pty bash` gives a shell beside the pod",
+)
+NO_RUNNING_POD = Message(
+    "no-running-pod",
+    "rank {rank} of job {job} has no running pod (run: {phase}, pod: {pod})",
+    "no shell is opened",
+    "bridgectl explain {job} says how it stands",
+)
+GC_ROOT_ONLY = Message(
+    "gc-root-only",
+    "gc shows and deletes everybody's workloads",
+    "nothing is shown and nothing deleted",
+    "run it as root",
+)
+EXPLAIN_WHAT = Message(
+    "explain-what",
+    "explain takes a JOBID, or --table, or --file FILE",
+    _UNANSWERED,
+    "give exactly one of them",
+)
+
+MESSAGES = tuple(value for value in vars().values() if isinstance(value, Message))
