@@ -82,7 +82,7 @@ OBJECT_TOO_LARGE = Fault(
     Verdict.JOB,
     _WHAT,
     "make the spec smaller: put data into a volume or a ConfigMap",
-    "API server: 413, or etcd's limit of 1.5 MiB",
+    "API server: 413; etcd's limit of 1.5 MiB, and from 2 MiB on its client's: 500, 'trying to send message larger …'",
 )
 WEBHOOK_DOWN = Fault(
     "webhook-down",
@@ -197,7 +197,13 @@ _BY_WORDS = (
     ),
     (re.compile(r"unknown field \"[^\"]*schedulingGates"), CRD_TOO_OLD),
     (re.compile(r"strict decoding error: "), UNKNOWN_FIELD),
-    (re.compile(r"[Rr]equest entity too large|request is too large|Too long: may not be more than"), OBJECT_TOO_LARGE),
+    (
+        re.compile(
+            r"[Rr]equest entity too large|request is too large|Too long: may not be more than"
+            r"|trying to send message larger than max"
+        ),
+        OBJECT_TOO_LARGE,
+    ),
 )
 # "User X cannot create resource Y": RBAC speaks, the site's fault. Admission words it otherwise.
 _RBAC = re.compile(r"\bcannot (create|get|list|watch|patch|update|delete|deletecollection) resource\b")

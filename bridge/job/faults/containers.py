@@ -46,7 +46,8 @@ CONTAINER_TOO_SMALL = Fault(
     Verdict.JOB,
     "the memory of rank {rank} does not even hold the start of its container: {message}",
     "ask for more with --mem",
-    "runc: 'container init was OOM-killed (memory limit too low?)' in a StartError or RunContainerError",
+    "runc: 'container init was OOM-killed (memory limit too low?)' in a StartError, a RunContainerError or the event "
+    "FailedCreatePodSandBox",
 )
 IMAGE_NEEDS_DRIVER = Fault(
     "image-needs-driver",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from bridge.job.faults.containers import CONTAINER_TOO_SMALL
 from bridge.job.faults.images import IMAGE_PULLING
 from bridge.job.faults.pods import of_rank
 from bridge.job.faults.row import UNKNOWN, Fault, Finding, Subject, Verdict
@@ -69,6 +70,8 @@ _TOLD_ELSEWHERE = frozenset(
     }
 )
 _MISSING = re.compile(r"(secret|configmap) \"[^\"]*\" not found|references non-existent (secret|config|configmap) key")
+# The limit of the only container is the pod's too, which the sandbox has to live in.
+_TOO_SMALL = re.compile(r"container init was OOM-killed")
 _SUMMARY = "Unable to attach or mount volumes"  # the kubelet's own, every two minutes; the cause came before
 
 
@@ -96,4 +99,6 @@ def of_event(pod: PodFacts, reason: str, message: str) -> Finding:
     fault = _BY_REASON.get(reason, UNKNOWN)
     if fault is VOLUME_MOUNT and _MISSING.search(message):
         fault = VOLUME_MISSING
+    if fault is SANDBOX and _TOO_SMALL.search(message):
+        fault = CONTAINER_TOO_SMALL
     return of_rank(fault, pod, f"{reason}: {message}" if fault is UNKNOWN else message)
