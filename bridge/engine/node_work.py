@@ -44,9 +44,9 @@ class NodeWork:
         try:
             status = self._kube.node(activity.node).get("status") or {}
         except NotFound:
-            return _refuted(task.run, runs.NODE_UNKNOWN.finding(node=activity.node))
+            return self._refuted(task.run, runs.NODE_UNKNOWN.finding(node=activity.node))
         if (status.get("nodeInfo") or {}).get("bootID") != self._boot_id:
-            return _refuted(task.run, runs.NODE_FOREIGN.finding(node=activity.node))
+            return self._refuted(task.run, runs.NODE_FOREIGN.finding(node=activity.node))
         allocatable = status.get("allocatable") or {}
         counts = {name: int(allocatable.get(name, 0)) for name in self._config.gpu.resources}
         gpus = sum(counts.values())  # of what type the job's are slurmd does not say
@@ -55,6 +55,13 @@ class NodeWork:
             seen = f"{gpus} {' and '.join(counts)} where Slurm gave {given}"
             raise observed(runs.GPUS_MISSING.finding(seen, node=activity.node))
         return events.NodeProven(clock.now(), gpus, self._full_disk(), counts)
+
+    def _refuted(self, run: Run, found: Finding) -> events.Event:
+        """After a boot the kubelet may be later than slurmd: only what lasts is evidence against the node, as long as
+        any other fault of it."""
+        if clock.now() < run.began + 2 * self._config.timing.node_patience:
+            raise observed(found)
+        return events.NodeAccused(clock.now(), found.sentence, found.fault.name)
 
     def _look(self, task: Task, activity: do.LookAtNode) -> events.Event:
         complaint = self._kubelet.complaint()
@@ -123,13 +130,6 @@ class NodeWork:
             "lastTimestamp": moment,
             "count": 1,
         }
-
-
-def _refuted(run: Run, found: Finding) -> events.Event:
-    """After a boot the kubelet may be later than slurmd: only what lasts is evidence against the node."""
-    if clock.now() < run.began + (found.fault.patience or 0.0):
-        raise observed(found)
-    return events.NodeAccused(clock.now(), found.sentence, found.fault.name)
 
 
 def _host(event: Object) -> str:

@@ -123,8 +123,9 @@ NODE_UNKNOWN = Fault(
     Verdict.NODE,
     "Kubernetes has no Node {node} for this machine",
     "join it to the cluster, or correct cluster.node_name in bridge.toml",
-    "API server: a clear 404 of the Node, for 60 s",
-    60.0,
+    "API server: a clear 404 of the Node, for twice timing.node_patience",
+    30.0,
+    timing="node_patience",
 )
 NODE_FOREIGN = Fault(
     "node-foreign",
@@ -132,8 +133,9 @@ NODE_FOREIGN = Fault(
     Verdict.NODE,
     "the Node {node} is another machine than this one (bootID differs)",
     "correct cluster.node_name in bridge.toml, or restart the kubelet",
-    "Node.status.nodeInfo.bootID is not this kernel's, for 60 s",
-    60.0,
+    "Node.status.nodeInfo.bootID is not this kernel's, for twice timing.node_patience",
+    30.0,
+    timing="node_patience",
 )
 GPUS_MISSING = Fault(
     "gpus-missing",
