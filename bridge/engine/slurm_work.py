@@ -18,6 +18,7 @@ from bridge.errors import (
     Forbidden,
     Invalid,
     NotFound,
+    Observed,
     Unauthenticated,
     Unsupported,
 )
@@ -86,7 +87,8 @@ class SlurmWork:
             except BridgeError as error:
                 misses += 1
                 pause = period * min(misses, _POLL_LONGEST) * random.uniform(0.8, 1.2)
-                log.warning("poll_failed", error=str(error))
+                fault = error.fault if isinstance(error, Observed) else of_slurm(error).fault.name
+                log.warning("poll_failed", fault=fault, error=str(error))
                 continue
             if states.is_over(record.states) or record.restart_count > task.run.key.restart:
                 return events.JobLearned(clock.now(), record)
