@@ -5,6 +5,7 @@ import threading
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from bridge.engine import activities as do
 from bridge.engine import events
@@ -93,6 +94,18 @@ def test_a_slurmctld_that_does_not_answer_is_asked_ever_more_seldom_and_a_good_a
     assert after_faults[0] <= 1.2 * PERIOD
     assert all(4.8 * PERIOD <= seconds <= 7.2 * PERIOD for seconds in after_faults[5:])
     assert after_answers == [PERIOD] * 2
+
+
+def test_a_look_that_fails_is_logged_with_its_row() -> None:
+    rest = FakeSlurmRest(a_job(7))
+    rest.faults.fail("job", Unavailable("Slurm: (error 1800)", reason="1800"))
+    with capture_logs() as logs:
+        poll(rest, Pauses(1))
+        poll(rest, Pauses(1), who=None)
+    assert [entry["fault"] for entry in logs if entry["event"] == "poll_failed"] == [
+        "slurmctld-silent",
+        "slurm-no-token",
+    ]
 
 
 def test_without_a_token_at_hand_it_waits_for_the_next_one() -> None:

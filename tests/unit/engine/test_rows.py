@@ -12,6 +12,7 @@ from typing import Literal
 
 import pytest
 
+from bridge import clock
 from bridge.engine import activities as do
 from bridge.engine import events, prolog
 from bridge.engine.breaker import outage
@@ -216,11 +217,17 @@ def met(kube: FakeKubernetes, activity: do.Activity, story: Story) -> str:
 
 
 def refuted(kube: FakeKubernetes, story: Story) -> str:
-    """The row of a node that is not the one it thinks, when that has lasted."""
-    old = replace(story.run, began=-1000.0)
-    event = works(kube)[do.ProveNode](Task(old, do.ProveNode("compute1", 0), lambda _event: None))
+    """The row of a node that is not the one it thinks, when that has lasted as long as it must."""
+    activity, patience = do.ProveNode("compute1", 0), 2 * CONFIG.timing.node_patience
+    with pytest.raises(Observed):
+        works(kube)[do.ProveNode](Task(replace(story.run, began=clock.now() - patience + 5), activity, _posted))
+    event = works(kube)[do.ProveNode](Task(replace(story.run, began=clock.now() - patience), activity, _posted))
     assert isinstance(event, events.NodeAccused)
     return event.fault
+
+
+def _posted(_event: events.Event) -> None:
+    """Nobody listens."""
 
 
 def test_a_node_that_is_not_there_or_another_is_a_row() -> None:
