@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bridge import wellknown
-from bridge.errors import ConfigError
+from bridge.errors import AllocationError, ConfigError
 
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -36,6 +36,14 @@ class Cluster(_Section):
     def kubernetes_node(self, slurm_node: str) -> str:
         """Name of the Kubernetes Node object of a Slurm node."""
         return self.node_name.replace("{nodename}", slurm_node)
+
+    def slurm_node(self, kubernetes_node: str) -> str:
+        """Slurm's name of the node with this Node object. Raises AllocationError where the rule gives none back."""
+        before, _, after = self.node_name.partition("{nodename}")
+        name = kubernetes_node.removeprefix(before).removesuffix(after)
+        if not name or self.kubernetes_node(name) != kubernetes_node:
+            raise AllocationError(f"the Node {kubernetes_node!r} is none that cluster.node_name makes of a Slurm node")
+        return name
 
 
 class Slurmrest(_Section):

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import structlog
@@ -13,6 +14,7 @@ import structlog
 from bridge import __version__, clock, logs, sdnotify, wellknown
 from bridge.config import Config, load
 from bridge.disks import Disks
+from bridge.engine.adoption import Adopter
 from bridge.engine.cluster_work import ClusterWork
 from bridge.engine.executor import Executor
 from bridge.engine.hooks import HookDoor
@@ -22,13 +24,16 @@ from bridge.engine.loop import Engine
 from bridge.engine.node_work import NodeWork
 from bridge.engine.reconciler import Reconciler, asking
 from bridge.engine.slurm_work import SlurmWork
+from bridge.engine.state import Run
 from bridge.engine.users import UserDoor
 from bridge.errors import BridgeError
+from bridge.job.ids import RunKey
 from bridge.kube.client import KubernetesClient
 from bridge.kube.kubelet import KubeletProbe
 from bridge.slurmrest.client import SlurmRestClient
 from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal
+from bridge.store.markers import Marker, marker
 from bridge.wire.server import HOOKS, USERS, Server, listener
 
 log = structlog.get_logger()
@@ -76,23 +81,27 @@ class Daemon:
         works = ClusterWork(config, kube, hub, node, self._engine.known).works()
         kubelet, disks = KubeletProbe(config.kubernetes.kubelet_healthz), Disks(config.kubernetes.disks)
         works |= NodeWork(config, kube, kubelet, disks.complaint, clock.boot_id()).works()
-        service, ask = None, None
+        service, ask, rest = None, None, None
         if config.slurmrest is not None:
             rest, service = SlurmRestClient(config.slurmrest), service_token(config.slurmrest)
             works |= SlurmWork(config, rest, self._engine.credential, service).works()
             ask = asking(rest, service)
-        self._reconciler = Reconciler(config, kube, lambda: self._engine.runs, node, ask)
+        adopter = Adopter(config, kube, self._runs, node, _marker, self._engine.happened, ask, rest)
+        self._reconciler = Reconciler(config, kube, self._runs, node, ask, adopter.take_up)
         self._executor = Executor(works, self._engine.happened)
         self._servers = [
             Server("hook", listener("hook", Path(wellknown.HOOK_SOCKET), 0o600), HookDoor(self._engine), HOOKS),
             Server(
                 "user",
                 listener("user", Path(wellknown.USER_SOCKET), 0o666),
-                UserDoor(config, self._engine, hub, node, self._reconciler, service),
+                UserDoor(config, self._engine, hub, node, self._reconciler, adopter, service),
                 USERS,
             ),
         ]
         self._stopping = threading.Event()
+
+    def _runs(self) -> Mapping[RunKey, Run]:
+        return self._engine.runs
 
     def run(self) -> int:
         """Serve until SIGTERM or SIGINT; the exit status."""
@@ -119,6 +128,10 @@ class Daemon:
         while period is not None and not self._stopping.wait(period):
             if clock.now() - self._engine.beat < _STALLED:
                 sdnotify.notify("WATCHDOG=1")
+
+
+def _marker(job_id: int) -> Marker | None:
+    return marker(Path(wellknown.MARKER_DIR), job_id)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from bridge import wellknown
+from bridge.cli.asked import without_run
 from bridge.errors import BridgeError
 from bridge.wire.client import DaemonGone, ask
 
@@ -15,6 +16,7 @@ _CLOSED = "it closes the connection without an answer; see its log (journalctl -
 
 _PATIENCE = 120.0  # seconds without a daemon that takes the question, after which the job is given up
 _RETRY = 0.5
+_LOST_RETRY = 2.0  # while the daemon looks for the run that it has lost
 _TOKEN_SECONDS = 24 * 3600
 _TOKEN_PATIENCE = 5.0
 
@@ -25,17 +27,20 @@ def attach(_options: argparse.Namespace) -> int:
     if not job.isdigit():
         print("bridgectl: attach belongs into a batch script: there is no SLURM_JOB_ID here", file=sys.stderr)
         return wellknown.EXIT_USAGE
-    return _Reader(int(job)).run()
+    restart = os.environ.get("SLURM_RESTART_COUNT", "")  # not set in a job's first run
+    return _Reader(int(job), int(restart) if restart.isdigit() else None).run()
 
 
 class _Reader:
     """One attach across restarts of the daemon: it remembers how far each rank's output came."""
 
-    def __init__(self, job: int) -> None:
+    def __init__(self, job: int, restart: int | None) -> None:
         self._job = job
+        self._restart = restart
         self._after: dict[int, str] = {}
         self._greeted = False
         self._accepted = False  # on this connection
+        self._waits_for = ""  # why this daemon cannot say yet how the run is
         self._fault = ""
         self._token: str | None = None
 
@@ -46,7 +51,7 @@ class _Reader:
             code = self._listen()
             if code is not None:
                 return code
-            if self._accepted:
+            if self._accepted or self._waits_for:
                 alone_since = time.monotonic()
             elif time.monotonic() > alone_since + _PATIENCE:
                 raise DaemonGone(
@@ -54,24 +59,26 @@ class _Reader:
                     f"here and its pods with it; last known: {self._fault}"
                 )
             # The socket is systemd's: the next connect waits until the next daemon accepts.
-            time.sleep(_RETRY)
+            time.sleep(_LOST_RETRY if self._waits_for else _RETRY)
             if self._accepted or self._token is None:
                 self._token = _own_token()
 
     def _listen(self) -> int | None:
         """One connection: the exit code, or None when it ended before that was known."""
+        waited_for, self._waits_for = self._waits_for, ""
         self._accepted, self._fault = False, _CLOSED
-        question = {"verb": "attach", "job": self._job, "after": self._after, "token": self._token}
+        question = {"verb": "attach", "job": self._job, "restart": self._restart}
+        question |= {"after": self._after, "token": self._token}
         try:
             for frame in ask(question):
-                code = self._take(frame)
+                code = self._take(frame, waited_for)
                 if code is not None:
                     return code
         except DaemonGone as error:
             self._fault = str(error)
         return None
 
-    def _take(self, frame: dict[str, Any]) -> int | None:
+    def _take(self, frame: dict[str, Any], waited_for: str) -> int | None:
         match frame.get("kind"):
             case "line":
                 self._write(frame)
@@ -81,8 +88,13 @@ class _Reader:
                 return self._end(frame)
             case "busy" | "mismatch":
                 self._fault = str(frame["sentence"])
+            case "waiting":
+                self._waits_for = str(frame["sentence"])
+                if self._waits_for != waited_for:
+                    _say(f"{self._waits_for}; attach waits")
             case "error":
-                raise BridgeError(str(frame["sentence"]))
+                why = without_run(self._job) if frame.get("unknown") else ""
+                raise BridgeError(why or str(frame["sentence"]))
         return None
 
     def _write(self, frame: dict[str, Any]) -> None:

@@ -34,6 +34,24 @@ class PrologBegan:
 
 
 @dataclass(frozen=True)
+class Adopted:
+    """A run of which the journal knew nothing was found again by its workload, at work on this node (`adoption`).
+
+    ``uid`` is the workload's, ``opened`` that of this node's pod, '' where it is gone or still gated; ``marked``
+    whether the run's marker is there, so that an epilog will come.
+    """
+
+    at: float
+    allocation: Allocation
+    uid: str
+    opened: str = ""
+    marked: bool = True
+    reporting: bool = False
+    rules: Rules = field(default_factory=Rules)
+    kind: Literal["adopted"] = "adopted"
+
+
+@dataclass(frozen=True)
 class NodeProven:
     """This kernel is the node that Kubernetes knows under this name (bootID); it has so many GPUs in all, and this disk
     of it is full already ('' for none). ``gpu_counts`` are those GPUs by their resource; none in journals of before."""
@@ -342,6 +360,7 @@ class Ticked:
 
 Event = Annotated[
     PrologBegan
+    | Adopted
     | NodeProven
     | NodeRefuted
     | NodeAccused

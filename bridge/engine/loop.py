@@ -36,6 +36,8 @@ from bridge.wire.messages import ScanReply
 
 log = structlog.get_logger()
 
+_FIRST = (events.PrologBegan, events.EpilogBegan, events.Adopted)  # what a run can begin with
+_TURNED_AWAY = 512  # jobs let go without a run of which is kept why, for their `attach`
 _HOOK_PATIENCE = 10.0  # seconds in which a prolog hook whose connection broke may come back
 
 
@@ -57,6 +59,7 @@ class Engine:
         self._marked: set[Mark] = set()
         self._executor: Executor | None = None
         self._touched: set[RunKey] = set()
+        self._turned_away: dict[int, str] = {}
         self._ledger = Ledger(journal)
         self._last_fault = LastFault(journal)
         self.beat = clock.now()
@@ -93,6 +96,11 @@ class Engine:
     def last_fault(self) -> Fault | None:
         """Why this node was taken out of service, while no pod has started here since."""
         return self._last_fault.told
+
+    def why_turned_away(self, job_id: int) -> str:
+        """What the prolog of a job was told that was let go without a run; '' where there was none, or this daemon was
+        started since."""
+        return self._turned_away.get(job_id, "")
 
     @property
     def waiting_hooks(self) -> int:
@@ -159,6 +167,8 @@ class Engine:
 
     def _take(self, message: Message) -> None:
         match message:
+            case Happened(key, events.Adopted() as event):
+                self._adopt(key, event)
             case Happened(key, event):
                 self._apply(key, event)
             case HookArrived(hook):
@@ -171,9 +181,17 @@ class Engine:
             case HookClosed(hook):
                 self._hook_closed(hook)
 
+    def _adopt(self, key: RunKey, event: events.Adopted) -> None:
+        """An old journal may know a released run under this key, from before the job's number came back."""
+        known, start = self._runs.get(key), event.allocation.start_time
+        if known is not None and known.phase is Phase.RELEASED and known.mark.start != start:
+            self._forget(key)
+        self._apply(key, event)
+        self._touched.add(key)
+
     def _apply(self, key: RunKey, event: events.Event) -> None:
         before, event = self._runs.get(key), _dated(event)
-        if before is None and not isinstance(event, events.PrologBegan | events.EpilogBegan):
+        if before is None and not isinstance(event, _FIRST):
             return
         after = next_run(self._config, before, event)
         if after == before:
@@ -299,6 +317,10 @@ class Engine:
 
     def _note(self, hook: Hook, answer: Answer) -> None:
         run = None if hook.key is None else self._runs.get(hook.key)
+        if hook.phase == "epilog":
+            self._turned_away.pop(hook.job_id, None)
+        elif hook.request.bridge and hook.key is None and answer.message:
+            self._turned_away = dict([*self._turned_away.items(), (hook.job_id, answer.message)][-_TURNED_AWAY:])
         if answer.exit:
             self._last_fault.failed(hook.job_id, hook.phase, answer.message or "")
         elif hook.phase == "prolog" and run is not None and run.own_pod is not None and run.own_pod.started:

@@ -12,7 +12,18 @@ from typing import Any
 from bridge.config import Config
 from bridge.engine import drain, events, prolog, release, stations, training
 from bridge.engine.activities import Activity
-from bridge.engine.state import Effort, Judgement, NodeFault, Phase, Run, Suspicion, Workload, forgotten_run, new_run
+from bridge.engine.state import (
+    Answer,
+    Effort,
+    Judgement,
+    NodeFault,
+    Phase,
+    Run,
+    Suspicion,
+    Workload,
+    forgotten_run,
+    new_run,
+)
 from bridge.engine.wanted import wanted
 from bridge.job import faults
 from bridge.job.faults import Finding, Verdict, images, runs, servers
@@ -44,8 +55,10 @@ def step(config: Config, run: Run | None, event: events.Event) -> Step:
 def next_run(config: Config, run: Run | None, event: events.Event) -> Run:
     """The run after this event.
 
-    Raises ValueError when a run would begin with anything but a prolog or an epilog.
+    Raises ValueError when a run would begin with anything but a prolog, an epilog or an adoption.
     """
+    if run is not None and run.adopted and run.phase is Phase.RUNNING and isinstance(event, events.PrologBegan):
+        run = None  # its prolog still waits, and knows better: nothing of this run has been answered
     known = _TABLE[type(event)](run or _first_sight(config, event), event)
     after = _lightened(_lead_on(known.rules.applied(config), known, event.at))
     return stations.noted(run, after, event.at)
@@ -58,7 +71,27 @@ def _first_sight(config: Config, event: events.Event) -> Run:
         case events.EpilogBegan():
             key = RunKey(event.cluster, event.job_id, event.restart)
             return forgotten_run(config, event.at, event.allocation, key, event.start)
+        case events.Adopted():
+            return _adopted_run(config, event)
     raise ValueError(f"a run cannot begin with {event.kind}")
+
+
+def _adopted_run(config: Config, event: events.Adopted) -> Run:
+    """Its prolog was answered in the time that the journal has lost."""
+    return replace(
+        new_run(config, event.allocation, event.at),
+        phase=Phase.RUNNING,
+        adopted=True,
+        unmarked=not event.marked,
+        prolog_answer=Answer(0),
+        workload=Workload.LIVE,
+        workload_uid=event.uid,
+        workload_seen_at=event.at,
+        opened=event.opened,
+        known_uids=frozenset({event.opened} - {""}),
+        reporting=event.reporting,
+        rules=event.rules,
+    )
 
 
 def _lead_on(config: Config, run: Run, at: float) -> Run:
@@ -89,6 +122,11 @@ def _prolog_began(run: Run, event: events.PrologBegan) -> Run:
         rules=run.rules if run.rules.timing else event.rules,
         clock_offset=run.clock_offset or event.clock_offset,
     )
+
+
+def _adopted(run: Run, _event: events.Adopted) -> Run:
+    """What is known of a run is more than its workload tells."""
+    return run
 
 
 def _node_proven(run: Run, event: events.NodeProven) -> Run:
@@ -123,10 +161,19 @@ def _job_learned(run: Run, event: events.JobLearned) -> Run:
     over = event.record.restart_count > run.key.restart or states.is_over(event.record.states)
     if not over:
         return run
+    if run.unmarked:
+        return _ended_unmarked(run, event.at)
     return judged(run, Judgement.of(runs.JOB_OVER.finding(states.why_over(event.record.states))), event.at)
 
 
+def _ended_unmarked(run: Run, at: float) -> Run:
+    """Without its marker no epilog comes to the daemon, so slurmctld's word stands for it."""
+    return run if run.phase is not Phase.RUNNING else _epilog_began(run, events.EpilogBegan(at))
+
+
 def _job_unknown(run: Run, event: events.JobUnknown) -> Run:
+    if run.unmarked:
+        return _ended_unmarked(run, event.at)
     return judged(run, Judgement.of(servers.JOB_UNKNOWN.finding()), event.at)
 
 
@@ -214,7 +261,9 @@ def _replaces_a_started_pod(run: Run, facts: PodFacts) -> bool:
     """The operator made a pod again whose predecessor had been let through: the run lost that one, perhaps while
     nobody watched, and the successor stays behind its gate."""
     known = run.pods.get(facts.rank)
-    return known is not None and known.uid != facts.uid and known.gate is None and not known.over
+    if known is None:
+        return run.adopted and facts.gate is not None
+    return known.uid != facts.uid and known.gate is None and not known.over
 
 
 def _suspicions(run: Run, event: events.PodSeen) -> Mapping[int, Suspicion]:
@@ -298,7 +347,10 @@ def _epilog_began(run: Run, event: events.EpilogBegan) -> Run:
 
 
 def _pods_clear(run: Run, event: events.PodsClear) -> Run:
-    return replace(run, pods_clear=True, known_uids=run.known_uids | frozenset(event.uids), trouble="")
+    # Without its marker no hook comes to scan the node for it either.
+    phase = Phase.RELEASED if run.unmarked else run.phase
+    known_uids = run.known_uids | frozenset(event.uids)
+    return replace(run, phase=phase, pods_clear=True, known_uids=known_uids, trouble="")
 
 
 def _pods_remain(run: Run, event: events.PodsRemain) -> Run:
@@ -347,6 +399,7 @@ def _ticked(run: Run, _event: events.Ticked) -> Run:
 
 _TABLE: dict[type[Any], Callable[[Run, Any], Run]] = {
     events.PrologBegan: _prolog_began,
+    events.Adopted: _adopted,
     events.NodeProven: _node_proven,
     events.NodeRefuted: _node_refuted,
     events.NodeAccused: _node_accused,

@@ -1,7 +1,8 @@
 """Nothing is left: every few minutes the workloads of this node's runs are compared with what journal and Slurm know.
 
-Each node looks after those whose batch node it is. A thread of its own reads the engine's runs, and never waits for
-the engine nor the engine for it. What it may do about what it finds is decided in `orphans`.
+Each node looks after those whose batch node it is, and has those on it adopted whose run its journal has lost. A thread
+of its own reads the engine's runs, and never waits for the engine nor the engine for it. What it may do about what it
+finds is decided in `orphans` and `adoption`.
 """
 
 import random
@@ -68,16 +69,25 @@ class Reconciler:
     """Safe to use from many threads; one of them looks at a time."""
 
     def __init__(
-        self, config: Config, kube: Kubernetes, runs: Callable[[], Runs], node: str, ask: Ask | None = None
+        self,
+        config: Config,
+        kube: Kubernetes,
+        runs: Callable[[], Runs],
+        node: str,
+        ask: Ask | None = None,
+        take_up: Callable[[Seen], None] = lambda _: None,
     ) -> None:
         """``runs`` gives the engine's runs as they are now, ``node`` this node's Kubernetes name; ``ask`` what
-        slurmctld says of a job, None where it may not be asked about every job."""
+        slurmctld says of a job, None where it may not be asked about every job; ``take_up`` is given every workload on
+        this node of whose run the journal knows nothing."""
         self._config = config
         self._namespace = config.kubernetes.namespace
         self._kube = kube
         self._runs = runs
         self._node = node
         self._ask = ask
+        self._take_up = take_up
+        self._lost: tuple[Seen, ...] = ()
         self._turn = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep_on, name="reconciler", daemon=True)
@@ -104,10 +114,12 @@ class Reconciler:
             return self._delete(self._look(), patience=0.0)
 
     def reconcile(self) -> None:
-        """One look, and the deletion of what is due. Raises nothing: the report says why it could not be done."""
+        """One look, the deletion of what is due, and the adoption of what the journal has lost. Raises nothing: the
+        report says why it could not be done."""
         try:
             with self._turn:
                 self._delete(self._look(), self._config.timing.orphan_grace)
+                self._adopt()
         except BridgeError as error:
             log.warning("reconcile_failed", error=str(error))
             self._tell(replace(self.report, faults=(str(error),)))
@@ -136,10 +148,12 @@ class Reconciler:
         found = self._kube.survey_workloads(
             self._namespace, {wellknown.LABEL_MANAGED: "true", wellknown.LABEL_TAG: self._config.cluster.tag}
         )
-        mine = [seen for item in found if (seen := orphans.seen(self._config, item)).nodes[:1] == (self._node,)]
+        of_node = [seen for item in found if self._node in (seen := orphans.seen(self._config, item)).nodes]
+        mine = [seen for seen in of_node if seen.nodes[0] == self._node]
         words = _Words(self._ask)
         looked_at = sorted(mine, key=lambda seen: seen.name)[:_LIMIT]
         findings = tuple(self._finding(seen, before, words) for seen in looked_at)
+        self._lost = tuple(seen for seen in of_node if self._is_lost(seen, before))[:_LIMIT]
         at = clock.now()
         of_now = {item.seen.uid for item in findings if item.state is State.ORPHAN}
         self._since = {uid: self._since.get(uid, at) for uid in of_now}
@@ -155,6 +169,13 @@ class Reconciler:
             return known
         known = orphans.here(seen, self._runs())
         return known or orphans.by_word(self._config, seen, words.on(seen))
+
+    def _is_lost(self, seen: Seen, before: Runs) -> bool:
+        return orphans.here(seen, before) is None and orphans.here(seen, self._runs()) is None
+
+    def _adopt(self) -> None:
+        for lost in self._lost:
+            self._take_up(lost)
 
     def _strays(self, runs: Runs) -> tuple[tuple[Stray, ...], str]:
         """Pods here of runs that were released before the API server was asked; or why they are not known."""

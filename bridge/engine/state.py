@@ -214,6 +214,8 @@ class Run:
     marked_start: int | None = None
     clock_offset: float = 0.0  # from the boot clock to the calendar; 0 where no event has told it
     stations: Mapping[str, float] = field(default_factory=dict)  # seconds since the epoch; see `stations`
+    adopted: bool = False
+    unmarked: bool = False
 
     @property
     def mark(self) -> Mark:
@@ -250,8 +252,9 @@ class Run:
 
     @property
     def consent(self) -> bool:
-        """Whether this daemon may open a gate of this run: from the prolog to the epilog."""
-        return self.phase in (Phase.PROLOG, Phase.RUNNING) and self.judgement is None
+        """Whether this daemon may open a gate of this run: from the prolog to the epilog. The gates of an adopted run
+        were opened long ago: one that is closed belongs to a pod that came later."""
+        return self.phase in (Phase.PROLOG, Phase.RUNNING) and self.judgement is None and not self.adopted
 
     @property
     def own_pod_visible(self) -> bool:

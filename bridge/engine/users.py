@@ -11,6 +11,7 @@ from bridge import __version__, clock, wellknown
 from bridge.config import Config
 from bridge.engine import events, gc_answer, shown
 from bridge.engine.activities import FollowLog
+from bridge.engine.adoption import Adopter, Prospect
 from bridge.engine.health import SLURMRESTD, Contact
 from bridge.engine.inbox import TokenBrought
 from bridge.engine.logs import LogHub
@@ -28,6 +29,7 @@ from bridge.wire.frames import Channel
 from bridge.wire.messages import UserRequest, mismatch
 from bridge.wire.peercred import Peer, has_left
 
+_ADOPTION = 5.0  # seconds in which the engine has taken up a run that was found
 _POLL = 0.25  # seconds between two looks at the run while nothing new is said
 _REST_GRACE = 2.0  # seconds that the other ranks' last lines are waited for once the outcome is known
 _ROWS_LIMIT = 1024 * 1024  # bytes of all rows of an answer; a frame has twice that
@@ -45,6 +47,7 @@ class UserDoor:
         hub: LogHub,
         node: str,
         reconciler: Reconciler,
+        adopter: Adopter,
         service: ServiceToken | None = None,
     ) -> None:
         self._config = config
@@ -52,6 +55,7 @@ class UserDoor:
         self._hub = hub
         self._node = node
         self._reconciler = reconciler
+        self._adopter = adopter
         self._service = service
 
     def __call__(self, channel: Channel, peer: Peer) -> None:
@@ -174,15 +178,11 @@ class UserDoor:
     # -- attach
 
     def _attach(self, channel: Channel, request: UserRequest, peer: Peer) -> None:
-        run = self._latest(request, peer)
-        if run is None or run.phase is Phase.RELEASED:
-            channel.send(
-                _error(
-                    f"job {request.job} is no bridge job: no word k8s=FILE was found in its --comment or --extra "
-                    "when it started; correct the #SBATCH line and submit again"
-                )
-            )
+        found = self._attachable(request, peer)
+        if not isinstance(found, Run):
+            channel.send(found)
             return
+        run = found
         channel.sock.settimeout(None)
         after = {rank: stamp for rank, stamp in request.after.items() if 0 <= rank < len(run.nodes)}
         self._hub.resume(run.key, after)
@@ -191,6 +191,34 @@ class UserDoor:
         if not run.attached:
             self._engine.happened(run.key, events.Attached(clock.now()))
         _Attachment(channel, self._engine, self._hub, run, after).serve()
+
+    def _attachable(self, request: UserRequest, peer: Peer) -> Run | dict[str, Any]:
+        """The run that an `attach` is of, or what it is told: never that a job which may be training has none."""
+        if request.job is None:
+            return _error("attach needs the number of a job")
+        if (run := self._run_of(request, peer)) is not None:
+            return run
+        found = self._adopter.search(request.job, request.restart, peer, request.token)
+        if found.prospect is Prospect.FOUND:
+            with self._engine.changed:
+                self._engine.changed.wait_for(lambda: self._run_of(request, peer) is not None, _ADOPTION)
+            return self._run_of(request, peer) or _waiting("the run is being learnt again")
+        if found.prospect is Prospect.OPEN:
+            return _waiting(found.sentence)
+        # Before 23.02 Slurm tells its hooks no restart count: all runs of a job have 0 then.
+        if (run := self._run_of(request.model_copy(update={"restart": None}), peer)) is not None:
+            return run
+        why = self._engine.why_turned_away(request.job) if found.sentence else ""
+        if why:
+            return _error(f"job {request.job} was let go without pods: {why}")
+        return _error(found.sentence) if found.sentence else _error(_no_bridge_job(request.job)) | {"unknown": True}
+
+    def _run_of(self, request: UserRequest, peer: Peer) -> Run | None:
+        """The run that is asked for, where this node knows it and it is not over."""
+        run = self._latest(request, peer)
+        if run is None or run.phase is Phase.RELEASED or request.restart not in (None, run.key.restart):
+            return None
+        return run
 
 
 class _Attachment:
@@ -311,3 +339,14 @@ def _output(run: Run) -> dict[str, str]:
 
 def _error(sentence: str) -> dict[str, Any]:
     return {"kind": "error", "sentence": sentence}
+
+
+def _waiting(sentence: str) -> dict[str, Any]:
+    return {"kind": "waiting", "sentence": sentence}
+
+
+def _no_bridge_job(job_id: int) -> str:
+    return (
+        f"job {job_id} is no bridge job: no word k8s=FILE was found in its --comment or --extra when it started; "
+        "correct the #SBATCH line and submit again"
+    )

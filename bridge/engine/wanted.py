@@ -135,6 +135,8 @@ def _slurm(run: Run) -> Iterator[Activity]:
         yield do.Report(run.sentence, run.tried("report"))
     elif run.cancel is Effort.WANTED:
         yield do.CancelJob(run.tried("cancel"))
+    if run.unmarked and run.phase is Phase.RUNNING:
+        yield do.PollJob(run.key.job_id)
     if run.extend is Effort.WANTED and run.record is not None and run.phase is Phase.RUNNING:
         limit = (run.record.time_limit_minutes or 0) + minutes_waited(run)
         yield do.ExtendLimit(run.record.job_id, limit, run.tried("extend"))

@@ -87,12 +87,14 @@ class ScanReply(_Message):
 
 
 class UserRequest(_Message):
-    """What bridgectl asks. ``after`` has the last stamp seen of each rank, when `attach` reconnects;
+    """What bridgectl asks. ``restart`` is the restart count of the run that `attach` is of, None from versions that do
+    not tell it. ``after`` has the last stamp seen of each rank, when `attach` reconnects;
     ``token`` a token of the asking user's own, since a restarted daemon has lost the one that the hook brought.
     ``dry_run`` of `gc`: only show, delete nothing. ``rank`` and ``lines`` of `logs`: whose last lines, and how many."""
 
     verb: Literal["attach", "status", "ps", "show", "gc", "logs"]
     job: int | None = None
+    restart: int | None = Field(default=None, ge=0)
     after: dict[int, Text] = Field(default_factory=dict, max_length=1024)
     dry_run: bool = True
     rank: int = Field(default=0, ge=0)

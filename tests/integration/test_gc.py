@@ -3,6 +3,8 @@
 import json
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from .stack import Job, Stack, eventually
 
 HASTY = {"reconcile_period": 0.5, "orphan_grace": 2.0}
 _ON_COMPUTE1 = ("-N1", "-w", "compute1", "--gpus-per-node=2")
-_JOURNAL = "/var/lib/slurm-k8s-bridge/journal"
+_JOURNAL, _RUNS = "/var/lib/slurm-k8s-bridge/journal", "/var/lib/slurm-k8s-bridge/runs"
 
 
 def running(stack: Stack) -> Job:
@@ -75,8 +77,18 @@ def stays(stack: Stack, workload: dict[str, Any], seconds: float) -> None:
         assert "deletionTimestamp" not in found[0]["metadata"]
 
 
+@contextmanager
+def without_markers(stack: Stack) -> Iterator[None]:
+    """Nothing on compute1 says which runs began there."""
+    stack.sh("compute1", f"mv {_RUNS} {_RUNS}.away && mkdir {_RUNS}")
+    try:
+        yield
+    finally:
+        stack.sh("compute1", f"rmdir {_RUNS} && mv {_RUNS}.away {_RUNS}")
+
+
 def wipe(stack: Stack) -> None:
-    """compute1's state directory is lost, the markers of its hooks with it or not."""
+    """compute1's journal is lost."""
     stack.sh("compute1", f"systemctl stop slurm-k8s-bridge && rm -rf {_JOURNAL}/* && systemctl start slurm-k8s-bridge")
     eventually(lambda: reconciler(stack)["seconds_ago"] is not None, 20, "a first look")
 
@@ -125,13 +137,15 @@ def test_a_wiped_state_directory_deletes_nothing(stack: Stack) -> None:
     with stack.configured(timing=HASTY):
         job = running(stack)
         live = workload_of(stack, job)
-        wipe(stack)
-        stays(stack, live, 2 * HASTY["orphan_grace"])
-        code, told = gc(stack)
-        assert code == 1, told
-        assert f"{live['metadata']['name']}: unconfirmed: this node's journal does not know its run" in told
-        assert f"kubectl -n {stack.namespace} delete pytorchjob {live['metadata']['name']}" in told
-        stays(stack, live, 0.1)
+        with without_markers(stack):
+            wipe(stack)
+            stays(stack, live, 2 * HASTY["orphan_grace"])
+            code, told = gc(stack)
+            assert code == 1, told
+            assert f"{live['metadata']['name']}: unconfirmed: this node's journal does not know its run" in told
+            assert f"kubectl -n {stack.namespace} delete pytorchjob {live['metadata']['name']}" in told
+            stays(stack, live, 0.1)
+        eventually(lambda: states(stack) == {live["metadata"]["name"]: "live"}, 20, "adopted by its marker")
         assert stack.show(job)["JobState"] == "RUNNING"
         cancelled(stack, job)
 

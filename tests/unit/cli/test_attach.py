@@ -15,6 +15,7 @@ from bridge.wire.client import DaemonGone
 Frame = dict[str, Any]
 
 ATTACHED: Frame = {"kind": "attached", "ranks": 1, "notices": []}
+LOST: Frame = {"kind": "waiting", "sentence": "bridged on this node has lost its memory of job 7"}
 BUSY: Frame = {"kind": "busy", "sentence": "too many connections are open"}
 MISMATCH: Frame = {"kind": "mismatch", "sentence": "the bridgectl is the older one"}
 END: Frame = {"kind": "end", "exit": 3, "reason": "failed: rank 0 exited 3"}
@@ -104,3 +105,41 @@ def test_one_token_is_asked_for_after_a_restart_and_not_one_each_try(attached: A
 def test_an_error_is_not_asked_again(attached: Any) -> None:
     with pytest.raises(BridgeError, match="no bridge job"):
         attached(Daemon([{"kind": "error", "sentence": "job 7 is no bridge job"}]))
+
+
+def test_a_run_that_its_daemon_looks_for_is_waited_for_without_end(
+    attached: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looks: list[list[Frame | Exception | float]] = [[LOST]] * 500
+    daemon = Daemon(*looks, [ATTACHED, END])
+    assert attached(daemon) == 3
+    assert daemon.now > 1000 + 2 * module._PATIENCE
+    assert daemon.tokens == 1
+    assert capsys.readouterr().err.count(f"slurm-k8s-bridge: {LOST['sentence']}; attach waits") == 1
+
+
+def test_patience_begins_when_nobody_looks_any_more(attached: Any) -> None:
+    looks: list[list[Frame | Exception | float]] = [[LOST]] * 500
+    daemon = Daemon([ATTACHED], *looks, [REFUSED])
+    with pytest.raises(DaemonGone):
+        attached(daemon)
+
+
+@pytest.mark.parametrize(("told", "restart"), [(None, None), ("2", 2), ("two", None)])
+def test_the_question_says_which_run_of_the_job_it_is_of(
+    attached: Any, monkeypatch: pytest.MonkeyPatch, told: str | None, restart: int | None
+) -> None:
+    if told is not None:
+        monkeypatch.setenv("SLURM_RESTART_COUNT", told)
+    daemon = Daemon([ATTACHED, END])
+    attached(daemon)
+    assert daemon.questions[0]["restart"] == restart
+
+
+@pytest.mark.parametrize("asks", ["it asks for the bridge, but", ""])
+def test_where_the_daemon_knows_nothing_slurmctld_is_asked(
+    attached: Any, monkeypatch: pytest.MonkeyPatch, asks: str
+) -> None:
+    monkeypatch.setattr(module, "without_run", lambda _: asks)
+    with pytest.raises(BridgeError, match=asks or "no bridge job"):
+        attached(Daemon([{"kind": "error", "sentence": "job 7 is no bridge job", "unknown": True}]))

@@ -166,7 +166,9 @@ class MortalHook:
 class Attach:
     """`bridgectl attach` across restarts of the daemon; what it wrote, in order."""
 
-    def __init__(self, path: Path, job: int) -> None:
+    def __init__(self, path: Path, job: int, **told: object) -> None:
+        self.told = told  # in its question, besides the job
+        self.waits_for: list[str] = []
         self.lines: list[tuple[int, str]] = []
         self.notices: list[str] = []
         self.end: Message | None = None
@@ -195,10 +197,11 @@ class Attach:
         end = time.monotonic() + PATIENCE
         while self.end is None and time.monotonic() < end:
             try:
-                for frame in ask({"verb": "attach", "job": job, "after": self._after}, path):
+                for frame in ask({"verb": "attach", "job": job, "after": self._after} | self.told, path):
                     self._take(frame)
             except DaemonGone:
-                threading.Event().wait(0.01)
+                pass
+            threading.Event().wait(0.01)
 
     def _take(self, frame: Message) -> None:
         with self._changed:
@@ -206,6 +209,8 @@ class Attach:
                 case "attached":
                     self.notices = frame["notices"]
                     self.connected.set()
+                case "waiting":
+                    self.waits_for.append(frame["sentence"])
                 case "line":
                     self.lines.append((frame["rank"], frame["data"].rstrip("\n")))
                     self._after[frame["rank"]] = frame["stamp"]

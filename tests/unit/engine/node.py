@@ -12,6 +12,7 @@ from typing import Any
 
 from bridge.config import Config
 from bridge.engine import events
+from bridge.engine.adoption import Adopter
 from bridge.engine.cluster_work import ClusterWork
 from bridge.engine.executor import Executor
 from bridge.engine.hooks import HookDoor
@@ -28,6 +29,7 @@ from bridge.errors import Unavailable
 from bridge.job.ids import RunKey
 from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal, Line
+from bridge.store.markers import Marker
 from bridge.wire.frames import FRAME_LIMIT
 from bridge.wire.peercred import Peer
 from bridge.wire.server import Bounds, Handler, Server, listener
@@ -115,15 +117,17 @@ class Daemon:
         self.engine = Engine(config, self._journal, self.hub)
         works = ClusterWork(config, kube, self.hub, node.name, self.engine.known).works()
         works |= NodeWork(config, kube, node.kubelet, lambda: node.full_disk, f"boot-{node.name}").works()
-        service, ask = None, None
+        service, ask, slurm = None, None, None
         if config.slurmrest is not None:
-            service = service_token(config.slurmrest)
+            slurm, service = rest, service_token(config.slurmrest)
             works |= SlurmWork(config, rest, self.engine.credential, service).works()
             ask = asking(rest, service)
-        self.reconciler = Reconciler(config, kube, lambda: self.engine.runs, node.name, ask)
+        runs, post = (lambda: self.engine.runs), self.engine.happened
+        adopter = Adopter(config, kube, runs, node.name, node.markers.get, post, ask, slurm)
+        self.reconciler = Reconciler(config, kube, runs, node.name, ask, adopter.take_up)
         self._executor = Executor(works, self.engine.happened)
         hooks = HookDoor(self.engine)
-        users = UserDoor(config, self.engine, self.hub, node.name, self.reconciler, service)
+        users = UserDoor(config, self.engine, self.hub, node.name, self.reconciler, adopter, service)
         self.servers = [
             Server("hook", listener("hook", node.hook_socket, 0o600), _from(lambda: 0, hooks), _BOUNDS),
             Server("user", listener("user", node.user_socket, 0o666), _from(lambda: node.peer_uid, users), _BOUNDS),
@@ -189,6 +193,7 @@ class Node:
         self.rest = rest
         self.kubelet = FakeKubelet()
         self.full_disk = ""
+        self.markers: dict[int, Marker] = {}
         self.hook_socket = directory / "hook.sock"
         self.user_socket = directory / "user.sock"
         self.peer_uid = 2001
@@ -310,9 +315,9 @@ class Node:
         """slurmd runs the prolog of a job that is none of ours, and some run's marker is there."""
         return Hook(self.hook_socket, question("prolog", False, {"SLURM_JOB_ID": str(job_id)}))
 
-    def attach(self, job: Job) -> Attach:
-        """The batch script runs `bridgectl attach`."""
-        return Attach(self.user_socket, job.id)
+    def attach(self, job: Job, **told: object) -> Attach:
+        """The batch script runs `bridgectl attach`, which tells this besides the job."""
+        return Attach(self.user_socket, job.id, **told)
 
     def ask(self, **request: object) -> dict[str, Any]:
         """One question of `bridgectl`, and the first frame of its answer."""

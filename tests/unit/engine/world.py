@@ -50,6 +50,7 @@ class World:
     def successor(self, node: Node) -> Node:
         """A new daemon on the node of one that was stopped."""
         successor = Node(node.name, self._root / node.name, node.config, self.kube, self.rest, node.reconciles)
+        successor.markers.update(node.markers)
         self.nodes[node.name] = successor
         return successor.start()
 

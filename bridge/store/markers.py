@@ -1,0 +1,29 @@
+"""The run markers as the daemon sees them: root's hooks write and remove them, the daemon only reads."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridge.errors import ConfigError
+from bridge.hook import markers
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A run that began on this node and is not proven gone: ``start`` in epoch seconds, 0 where Slurm does not tell;
+    ``uid`` its owner, None where the marker does not say."""
+
+    restart: int
+    start: int
+    uid: int | None
+
+
+def marker(directory: Path, job_id: int) -> Marker | None:
+    """The marker of this job; None where it is damaged or there is none. Raises ConfigError where that is not known."""
+    try:
+        content = markers.read(str(directory), job_id)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"{directory}/{job_id}: the run marker cannot be read ({error.strerror})") from error
+    run, uid = markers.run_of(content), content.get("uid")
+    return None if run is None else Marker(*run, uid if type(uid) is int else None)

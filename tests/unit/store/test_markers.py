@@ -1,0 +1,31 @@
+"""The markers as the daemon reads them: what root's hooks have written."""
+
+from pathlib import Path
+
+import pytest
+
+from bridge.errors import ConfigError
+from bridge.hook import markers
+from bridge.store.markers import Marker, marker
+
+
+@pytest.mark.parametrize(
+    ("content", "read"),
+    [
+        ({"restart": 2, "start": 1_700_000_000, "uid": 2001}, Marker(2, 1_700_000_000, 2001)),
+        ({"restart": 0, "start": None, "uid": None}, Marker(0, 0, None)),
+        ({"restart": "0", "start": 5}, None),
+    ],
+)
+def test_what_the_hook_wrote_is_read(tmp_path: Path, content: dict[str, object], read: Marker | None) -> None:
+    directory = tmp_path / "runs"
+    markers.write(str(directory), 7, content)
+    assert marker(directory, 7) == read
+    assert marker(directory, 8) is None
+
+
+def test_a_missing_directory_has_no_marker_and_an_unreadable_one_is_said(tmp_path: Path) -> None:
+    assert marker(tmp_path / "none", 7) is None
+    (tmp_path / "7").mkdir()
+    with pytest.raises(ConfigError, match="the run marker cannot be read"):
+        marker(tmp_path, 7)
