@@ -63,7 +63,8 @@ class SlurmRestClient:
 
     def cancel(self, who: Credential, job: JobRecord) -> None:
         if who.user != job.user_name:
-            self.set_comment(who, job, job.comment)  # denied in good order; see above
+            # Denied in good order; see above. With the comment of now: ``job`` may have been read before we told ours.
+            self.set_comment(who, job, self.job(who, job.job_id).comment)
         path, body = f"job/{job.job_id}", None
         if job.job_id == job.array_job_id:
             if job.array_task_id is None:

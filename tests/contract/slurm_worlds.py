@@ -29,6 +29,9 @@ class Slurm(Protocol):
         The comment names no specification: the bridge on the nodes would take the elements for its own jobs.
         """
 
+    def an_operator(self) -> Credential:
+        """Somebody else than the user ml, who is an operator from now on."""
+
     def close(self) -> None: ...
 
 
@@ -44,7 +47,7 @@ class FakeSlurm:
         self.rest: SlurmRest
         self.rest = self._rest = FakeSlurmRest()
         self._rest.revoked.add(self.revoked.token)
-        self._rest.operators.add(self.administrator.user)
+        self._rest.administrators.add(self.administrator.user)
 
     def running_array(self, size: int, comment: str) -> Sequence[int]:
         numbers = [*range(101, 100 + size), 100]
@@ -52,6 +55,10 @@ class FakeSlurm:
             job = a_job(number, array_job_id=100, array_task_id=task, comment=comment)
             self._rest.jobs[number] = job
         return numbers
+
+    def an_operator(self) -> Credential:
+        self._rest.operators.add(self.other.user)
+        return self.other
 
     def close(self) -> None:
         """Nothing is left."""
@@ -76,6 +83,7 @@ class RealSlurm:
         self.revoked = Credential("ml", self.other.token)
         self.administrator = self._credential("slurm")
         self._arrays: list[str] = []
+        self._promoted = False
 
     def running_array(self, size: int, comment: str) -> Sequence[int]:
         words = ["--parsable", f"--array=0-{size - 1}", "--cpus-per-task=1", "--mem=10", "--chdir=/tmp"]
@@ -84,7 +92,14 @@ class RealSlurm:
         self._arrays.append(array)
         return eventually(lambda: self._running(array, size), "the array runs", 120)
 
+    def an_operator(self) -> Credential:
+        self._set_admin_level("Operator")
+        self._promoted = True
+        return self.other
+
     def close(self) -> None:
+        if self._promoted:
+            self._set_admin_level("None")
         self._client.close()
         if self._arrays:
             self._login("scancel", *self._arrays)
@@ -93,6 +108,10 @@ class RealSlurm:
         lines = self._login("squeue", "-h", "-r", "-j", array, "-t", "R", "-O", "ArrayTaskID,JobID").splitlines()
         numbers = [number for _, number in sorted((int(task), int(job)) for task, job in map(str.split, lines))]
         return numbers if len(numbers) == size else []
+
+    def _set_admin_level(self, level: str) -> None:
+        words = ("sacctmgr", "-i", "modify", "user", self.other.user, "set", f"adminlevel={level}")
+        run("docker", "exec", self._containers["slurmctld"], *words)
 
     def _login(self, *words: str) -> str:
         return run("docker", "exec", "--user", "ml", self._containers["login"], *words)

@@ -77,3 +77,18 @@ def test_an_owner_may_neither_drain_nor_lengthen(slurm: Slurm) -> None:
         slurm.rest.set_time_limit(slurm.ml, job, job.time_limit_minutes + 1)
     slurm.rest.set_time_limit(slurm.administrator, job, job.time_limit_minutes + 1)
     assert slurm.rest.job(slurm.ml, element).time_limit_minutes == job.time_limit_minutes + 1
+
+
+def test_an_operator_tells_lengthens_and_ends_jobs_and_drains_no_node(slurm: Slurm) -> None:
+    operator = slurm.an_operator()
+    (element,) = slurm.running_array(1, "mine")
+    job = slurm.rest.job(operator, element)
+    assert job.time_limit_minutes is not None
+    slurm.rest.set_comment(operator, job, "mine | k8s: done")
+    slurm.rest.set_time_limit(operator, job, job.time_limit_minutes + 1)
+    told = slurm.rest.job(slurm.ml, element)
+    assert (told.comment, told.time_limit_minutes) == ("mine | k8s: done", job.time_limit_minutes + 1)
+    with pytest.raises(Forbidden):
+        slurm.rest.drain(operator, "compute2", "theirs")
+    slurm.rest.cancel(operator, job)
+    eventually(lambda: "CANCELLED" in slurm.rest.job(slurm.ml, element).states, "the cancellation")

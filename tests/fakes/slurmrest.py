@@ -36,14 +36,15 @@ def a_job(job_id: int = 13, **changes: object) -> JobRecord:
 
 class FakeSlurmRest:
     """``jobs`` is what slurmctld knows; ``revoked`` has the tokens that it does not take (any more), and
-    ``operators`` the users who may act on everybody's jobs and on nodes; ``asked_as`` who has asked so far;
-    ``nodes`` the drained ones and why."""
+    ``operators`` the users who may act on everybody's jobs, ``administrators`` those who may act on nodes, too;
+    ``asked_as`` who has asked so far; ``nodes`` the drained ones and why."""
 
     def __init__(self, *jobs: JobRecord) -> None:
         self.faults = Faults()
         self.jobs = {job.job_id: job for job in jobs}
         self.revoked: set[str] = set()
         self.operators: set[str] = set()
+        self.administrators: set[str] = set()
         self.asked_as: list[Credential] = []
         self.nodes: dict[str, str] = {}
         self._lock = Lock()
@@ -70,7 +71,9 @@ class FakeSlurmRest:
 
     def set_time_limit(self, who: Credential, job: JobRecord, minutes: int) -> None:
         with self.faults.call("set_time_limit"):
-            self._administer(who)
+            self._admit(who)
+            if not self._is_operator(who):
+                raise _not_permitted()
             self.update(job.job_id, time_limit_minutes=minutes)
 
     def node(self, who: Credential, name: str) -> NodeRecord:
@@ -94,8 +97,11 @@ class FakeSlurmRest:
 
     def _administer(self, who: Credential) -> None:
         self._admit(who)
-        if who.user not in self.operators:
-            raise Forbidden("Slurm: Invalid user id (error 2010)", status=500, reason="2010")
+        if who.user not in self.administrators:
+            raise _not_permitted()
+
+    def _is_operator(self, who: Credential) -> bool:
+        return who.user in self.operators | self.administrators
 
     def _admit(self, who: Credential) -> None:
         self.asked_as.append(who)
@@ -105,8 +111,8 @@ class FakeSlurmRest:
     def _own(self, who: Credential, job: JobRecord) -> JobRecord:
         self._admit(who)
         known = self._known(job.job_id)
-        if known.user_name != who.user and who.user not in self.operators:
-            raise Forbidden("Slurm: Invalid user id (error 2010)", status=500, reason="2010")
+        if known.user_name != who.user and not self._is_operator(who):
+            raise _not_permitted()
         return known
 
     def _known(self, job_id: int) -> JobRecord:
@@ -114,3 +120,7 @@ class FakeSlurmRest:
             if job_id not in self.jobs:
                 raise NotFound("Slurm: Invalid job id specified (error 2017)", status=404, reason="2017")
             return self.jobs[job_id]
+
+
+def _not_permitted() -> Forbidden:
+    return Forbidden("Slurm: Invalid user id (error 2010)", status=500, reason="2010")

@@ -20,6 +20,7 @@ ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEM
 T = TypeVar("T")
 _CONFIG = "/etc/slurm-k8s-bridge/bridge.toml"
 _TOKEN = "/etc/slurm-k8s-bridge/slurm-token"
+_OPERATOR = "other"  # a user of the stack, while a test has made them one
 _PERIOD = 0.1  # seconds between two looks at something that sends no event
 
 
@@ -315,16 +316,22 @@ class Stack:
 
     @contextmanager
     def service_token(self, tier: str) -> Iterator[dict[str, str]]:
-        """The site gives the bridge a Slurm token of its own; what its section [slurmrest] says of it then."""
-        token = self.exec("slurmctld", "scontrol", "token", "username=root", "lifespan=1800")
+        """The site gives the bridge the Slurm token of an operator, who is nobody else to Slurm and to the nodes; what
+        its section [slurmrest] says of it then."""
+        self._set_admin_level("Operator")
+        token = self.exec("slurmctld", "scontrol", "token", f"username={_OPERATOR}", "lifespan=1800")
         words = ("install", "-m", "0600", "-o", "slurm-k8s-bridge", "/dev/stdin", _TOKEN)
         try:
             for node in self.nodes:
                 self.exec(node, *words, stdin=token)
-            yield {"tier": tier, "service_user": "root", "service_token_file": _TOKEN}
+            yield {"tier": tier, "service_user": _OPERATOR, "service_token_file": _TOKEN}
         finally:
+            self._set_admin_level("None")
             for node in self.nodes:
                 self.exec(node, "rm", "-f", _TOKEN)
+
+    def _set_admin_level(self, level: str) -> None:
+        self.exec("slurmctld", "sacctmgr", "-i", "modify", "user", _OPERATOR, "set", f"adminlevel={level}")
 
     # -- the state of things
 

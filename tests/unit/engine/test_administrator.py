@@ -112,7 +112,7 @@ def node(world: World, tmp_path: Path) -> Node:
     token = tmp_path / "token"
     token.touch(0o600)
     token.write_text("SLURM_JWT=administrators")
-    world.rest.operators.add("slurm")
+    world.rest.administrators.add("slurm")
     return world.node(given=administrator(config(epilog_deadline=0.05), token))
 
 

@@ -1,6 +1,7 @@
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -184,15 +185,18 @@ def test_cancel_meets_one_element_only(job_id: int, task: int, path: str, body: 
 
 
 def test_a_job_of_another_user_is_deleted_only_with_a_proven_right() -> None:
-    methods: list[str] = []
+    """The right is proven by writing back the comment, as it is now and not as it was when the job was learnt."""
+    seen: list[httpx.Request] = []
+    job = client(recorded("array")).job(ME, 11)
 
     def slurmrestd(request: httpx.Request) -> httpx.Response:
-        methods.append(request.method)
-        return recorded("denied")
+        seen.append(request)
+        return recorded("array" if request.method == "GET" else "denied")
 
     with pytest.raises(Forbidden):
-        client(slurmrestd).cancel(Credential("service", "t"), an_element(11, 3))
-    assert methods == ["POST"]
+        client(slurmrestd).cancel(Credential("service", "t"), replace(job, comment="of before"))
+    assert [request.method for request in seen] == ["GET", "POST"]
+    assert json.loads(seen[1].content) == {"comment": job.comment}
 
 
 def test_the_rest_of_an_array_is_not_cancelled() -> None:
