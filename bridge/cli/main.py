@@ -15,6 +15,7 @@ from bridge.cli.output import logs
 from bridge.cli.shell import shell
 from bridge.errors import BridgeError
 from bridge.job.faults.row import printable
+from bridge.job.schema import schema
 from bridge.wire.client import ask_once
 
 _BROKEN_PIPE = 141  # 128 + SIGPIPE: the reader has gone, as a shell would show it
@@ -64,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(command=shell)
     verb = _add(verbs, "gc", "root: delete the workloads on this node whose run is proven over", _gc)
     verb.add_argument("--dry-run", action="store_true", help="only show every workload, what it is, and why")
+    verb = verbs.add_parser("schema", help="the JSON schema of a ContainerJob, for editors")
+    verb.set_defaults(command=_schema)
     _add_explain(verbs)
     return parser
 
@@ -144,6 +147,10 @@ def _gc(options: argparse.Namespace) -> int:
     else:
         gc.tell(answer, options.dry_run)
     return gc.exit_code(answer, options.dry_run)
+
+
+def _schema(_options: argparse.Namespace) -> int:
+    return _json(schema())
 
 
 def _words(facts: dict[str, Any]) -> str:

@@ -34,7 +34,7 @@ _SECRET = (
     "looks like a secret, and whoever may read workloads reads it; put it into a Kubernetes Secret in the namespace, "
     "and write valueFrom: {secretKeyRef: {name: SECRET, key: KEY}} under env"
 )
-_IMAGE = re.compile(r"[^\s\x00-\x1f]{1,1024}")
+IMAGE = r"[^\s\x00-\x1f]{1,1024}"
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Containers:
     def _check(self, part: Part) -> None:
         name, image = part.fields.get("name", ""), part.fields.get("image", "")
         self._check_text(at(part.path, "name"), name, _NAME.fullmatch(name), "use lower case letters, digits, `-`")
-        self._check_text(at(part.path, "image"), image, _IMAGE.fullmatch(image), "write the image to run")
+        self._check_text(at(part.path, "image"), image, re.fullmatch(IMAGE, image), "write the image to run")
         if name in self.names:
             self.findings.refuse(at(part.path, "name"), f"{shown(name)} is there twice", "rename one container")
         self.names.add(name)

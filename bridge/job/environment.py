@@ -20,7 +20,7 @@ HOME_PATH = "/slurm-home"
 """The job's user has no home in most images, and a library that cannot write one fails in odd ways. So an empty
 directory is HOME where neither the spec nor the site names one; in no place where a site mounts volumes."""
 HOME_ENTRY: Entry = {"name": "HOME", "value": HOME_PATH}
-_NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]{0,255}")
+NAME = r"[A-Za-z_.-][A-Za-z0-9_.-]{0,255}"
 
 
 def environment(spec: JobSpec, placement: Placement, config: Config, findings: Findings) -> list[Entry]:
@@ -33,7 +33,7 @@ def environment(spec: JobSpec, placement: Placement, config: Config, findings: F
     for entry in spec.training.fields.get("env", []):
         name = entry.get("name", "")
         path = at(spec.training.path, f"env[{name}]")
-        if not _NAME.fullmatch(name):
+        if not re.fullmatch(NAME, name):
             findings.refuse(path, f"{shown(name)} is no name of a variable", "use letters, digits and _")
         elif name in ours:
             _tell_replaced(path, entry, ours[name], findings)

@@ -11,16 +11,18 @@ _SUFFIXES = {
     **{suffix: Fraction(10 ** (3 * power)) for power, suffix in enumerate("kMGTPE", start=1)},
     **{f"{suffix}i": Fraction(1024**power) for power, suffix in enumerate("KMGTPE", start=1)},
 }
-_LENGTH_LIMIT = 32
+LENGTH_LIMIT = 32
+PATTERN = rf"\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{{1,2}}|(?:{'|'.join(_SUFFIXES)}))?"
+"""The texts that `parse` takes, white space around them apart, as a regular expression that JSON schemas know, too."""
 MIB = 1024**2
 
 
 def parse(value: str | float) -> Fraction:
     """The exact amount. Raises ValueError for what is no quantity, and for less than nothing."""
     text = str(value).strip()
-    match = _FORM.fullmatch(text) if len(text) <= _LENGTH_LIMIT else None
+    match = _FORM.fullmatch(text) if len(text) <= LENGTH_LIMIT else None
     if match is None or (match[3] and match[3] not in _SUFFIXES):
-        raise ValueError(f"{text[:_LENGTH_LIMIT]!r} is no quantity")
+        raise ValueError(f"{text[:LENGTH_LIMIT]!r} is no quantity")
     amount = Fraction(match[1]) * _SUFFIXES.get(match[3] or "", Fraction(1))
     amount *= Fraction(10) ** int((match[2] or "e0")[1:])
     if amount < 0:

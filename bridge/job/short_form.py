@@ -15,9 +15,9 @@ SITE_VOLUME = "siteVolume"
 SHM_VOLUME = "slurm-k8s-bridge-shm"
 SHM_PATH = "/dev/shm"
 
-_ENV = Sieve.of(under("env[]", ENV)).below["env"]
-_PORTS = Sieve.of(under("ports[]", PORTS)).below["ports"]
-_VOLUME = Sieve.of(
+ENV_SIEVE = Sieve.of(under("env[]", ENV)).below["env"]
+PORTS_SIEVE = Sieve.of(under("ports[]", PORTS)).below["ports"]
+VOLUME_SIEVE = Sieve.of(
     (
         keep("name", Shape.TEXT),
         keep("mountPath", Shape.TEXT),
@@ -49,7 +49,7 @@ def unfold(job: Fields, findings: Findings) -> tuple[Fields, list[tuple[str, Fie
 def _environment(env: Any, findings: Findings) -> list[Fields]:
     """A map of names and texts, or the list that a Container has."""
     if not isinstance(env, dict):
-        return _ENV.pass_through(env, "env", findings) or []
+        return ENV_SIEVE.pass_through(env, "env", findings) or []
     entries = []
     for name, value in env.items():
         if isinstance(value, str):
@@ -64,7 +64,7 @@ def _ports(ports: Any, findings: Findings) -> list[Fields]:
     """Numbers, or the list that a Container has."""
     if isinstance(ports, list):
         ports = [{"containerPort": port} if isinstance(port, int) else port for port in ports]
-    return _PORTS.pass_through(ports, "ports", findings) or []
+    return PORTS_SIEVE.pass_through(ports, "ports", findings) or []
 
 
 def _volumes(volumes: Any, findings: Findings) -> tuple[list[Fields], list[tuple[str, Fields]]]:
@@ -74,11 +74,12 @@ def _volumes(volumes: Any, findings: Findings) -> tuple[list[Fields], list[tuple
     mounts: list[Fields] = []
     named: dict[str, tuple[str, Fields]] = {}
     for n, item in enumerate(volumes or []):
-        path = f"volumes[{n}]"
-        mount = {"name": item} if isinstance(item, str) else _VOLUME.pass_through(item, path, findings)
-        if mount and "name" not in mount:
-            findings.refuse(path, "has no name", "write the name of one of the site's volumes")
-        elif mount:
+        path, reasons = f"volumes[{n}]", len(findings.reasons)
+        mount = {"name": item} if isinstance(item, str) else VOLUME_SIEVE.pass_through(item, path, findings)
+        if not mount or "name" not in mount:
+            if len(findings.reasons) == reasons:
+                findings.refuse(path, "has no name", "write the name of one of the site's volumes")
+        else:
             mounts.append(mount)
             named.setdefault(mount["name"], (path, {"name": mount["name"], SITE_VOLUME: mount["name"]}))
     return mounts, list(named.values())

@@ -1,5 +1,6 @@
 """A user's spec, read: both kinds come to one pod that is the same on every rank."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,10 @@ REPLICA_SPECS = "spec.pytorchReplicaSpecs"
 PYTORCHJOB_TABLE = (*PYTORCHJOB_TOP, *under(f"{REPLICA_SPECS}.*.template", POD_TEMPLATE))
 
 _PYTORCHJOB = ("kubeflow.org/v1", "PyTorchJob")
-_CONTAINERJOB = ("slurm-k8s-bridge/v1", "ContainerJob")
+CONTAINERJOB_KIND = ("slurm-k8s-bridge/v1", "ContainerJob")
+NPROC = r"auto|cpu|gpu|0*(?:[1-9][0-9]{0,2}|10[01][0-9]|102[0-4])"
+"""Processes of a node, at most 1,024."""
+
 _PYTORCHJOB_SIEVE = Sieve.of(PYTORCHJOB_TABLE)
 _CONTAINERJOB_SIEVE = Sieve.of(CONTAINERJOB)
 
@@ -62,12 +66,12 @@ def read(document: Mapping[str, Any], findings: Findings) -> JobSpec:
     kind = (document.get("apiVersion"), document.get("kind"))
     if kind == _PYTORCHJOB:
         return _pytorchjob(_PYTORCHJOB_SIEVE.pass_through(document, "", findings), findings)
-    if kind == _CONTAINERJOB:
+    if kind == CONTAINERJOB_KIND:
         return _containerjob(_CONTAINERJOB_SIEVE.pass_through(document, "", findings), findings)
     raise SpecError(
         [
             f"kind: {shown(kind[1])} of {shown(kind[0])} cannot be run; "
-            f"write {_PYTORCHJOB[1]} of {_PYTORCHJOB[0]} or {_CONTAINERJOB[1]} of {_CONTAINERJOB[0]}"
+            f"write {_PYTORCHJOB[1]} of {_PYTORCHJOB[0]} or {CONTAINERJOB_KIND[1]} of {CONTAINERJOB_KIND[0]}"
         ]
     )
 
@@ -154,6 +158,6 @@ def _nproc(fields: Fields, path: str, findings: Findings) -> str | None:
     if value is None:
         return None
     text = str(value)
-    if text not in ("auto", "cpu", "gpu") and not (text.isascii() and text.isdigit() and 0 < int(text) <= 1024):
+    if not re.fullmatch(NPROC, text):
         findings.refuse(path, f"{shown(value)} is no number of processes", "write auto, cpu, gpu or a number")
     return text

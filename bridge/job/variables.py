@@ -36,9 +36,16 @@ NAMES = {
 
 GROWTH_LIMIT = SPEC_LIMIT  # characters that the values of one spec may add: a node list of 1,000 names has 16,000
 
+LEFTOVER = rf"<[^<>]*>|\{{\{{[^{{}}]*\}}\}}|\$\{{(?!(?:{'|'.join(NAMES)})\}})[^{{}}]*\}}"
+"""What is a placeholder in every job, as a regular expression that JSON schemas know, too."""
+
+FILLED = rf"\$\{{(?:{'|'.join(NAMES)})\}}"
+"""What is filled in, where it has a value, likewise."""
+
 _VARIABLE = re.compile(r"\$\{(SLURM_[A-Z0-9_]{1,40})\}")
 _PLACEHOLDER = re.compile(r"\$\{[^{}]*\}|<[^<>]*>|\{\{[^{}]*\}\}")
-_NAMING = frozenset({"claimName", "image", "mountPath", "name", "secretName", "subPath", "workingDir"})
+NAMING = frozenset({"claimName", "image", "mountPath", "name", "secretName", "subPath", "workingDir"})
+"""Fields that name an image, a volume, a claim, an object or a place in the container."""
 _FREE = frozenset({"annotations", "labels", "metadata"})
 """Where any text may stand under any name, or where the name is replaced anyway."""
 
@@ -100,7 +107,7 @@ def _naming_texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, dict):
         for name, inner in value.items():
             where = at(path, str(name))
-            if isinstance(inner, str) and name in _NAMING:
+            if isinstance(inner, str) and name in NAMING:
                 yield where, inner
             elif name not in _FREE:
                 yield from _naming_texts(inner, where)

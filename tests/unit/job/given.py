@@ -15,6 +15,7 @@ from bridge.job.render import render
 HERE = Path(__file__).parent
 KEY = RunKey("alps", 4711, 1)
 VARIABLES = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NAME": "train", "SLURM_JOB_USER": "ada", "SLURM_JOB_NODELIST": "b,a"}
+VARIABLES |= {"SLURM_GPUS_ON_NODE": "2", "SLURM_CPUS_ON_NODE": "8", "SLURM_JOB_WORK_DIR": "/home/ada"}
 
 
 def site(**pod: Any) -> Config:
