@@ -6,7 +6,7 @@ from typing import Any
 
 from bridge.config import Config
 from bridge.job import secrets, security
-from bridge.job.environment import HOME_ENTRY, environment
+from bridge.job.environment import HOME_ENTRY, environment, rendezvous
 from bridge.job.findings import Findings, at, shown
 from bridge.job.placement import Placement
 from bridge.job.resources import Share
@@ -56,14 +56,14 @@ class Containers:
         if HOME_ENTRY in training["env"]:
             training["volumeMounts"] = self.volumes.with_home(training["volumeMounts"])
         self._tell_probes(spec.training)
-        return [training, *(self._container(part) | self._probes(part) for part in spec.sidecars)]
+        return [training, *(self._other(part, spec) | self._probes(part) for part in spec.sidecars)]
 
     def before(self, spec: JobSpec) -> list[Fields]:
         """The init containers."""
-        return [self._init(part) for part in spec.inits]
+        return [self._init(part, spec) for part in spec.inits]
 
-    def _init(self, part: Part) -> Fields:
-        container = self._container(part) | self._probes(part)
+    def _init(self, part: Part, spec: JobSpec) -> Fields:
+        container = self._other(part, spec) | self._probes(part)
         policy = part.fields.get("restartPolicy")
         if policy == "Always":
             container["restartPolicy"] = policy
@@ -71,6 +71,10 @@ class Containers:
             path = at(part.path, "restartPolicy")
             self.findings.notice(path, f"{shown(policy)} left out: a failed run ends its Slurm job")
         return container
+
+    def _other(self, part: Part, spec: JobSpec) -> Fields:
+        env = rendezvous(part, spec, self.placement, self.config, self.findings)
+        return self._container(part) | ({"env": env} if env else {})
 
     def _container(self, part: Part, *, is_training: bool = False) -> Fields:
         self._check(part)

@@ -12,7 +12,7 @@ from bridge.config import Config
 from bridge.job.findings import Findings, at, shown
 from bridge.job.ids import pod_name
 from bridge.job.placement import Placement
-from bridge.job.spec import JobSpec
+from bridge.job.spec import JobSpec, Part
 
 Entry = dict[str, Any]
 
@@ -41,6 +41,20 @@ def environment(spec: JobSpec, placement: Placement, config: Config, findings: F
             chosen.pop(name, None)
             chosen[name] = entry
     return [*ours.values(), *(entry for name, entry in chosen.items() if name not in ours)]
+
+
+def rendezvous(part: Part, spec: JobSpec, placement: Placement, config: Config, findings: Findings) -> list[Entry]:
+    """The `env` of another container: what it says of the rendezvous is replaced, too, or it would wait for nobody."""
+    ours = {entry["name"]: entry for entry in _ours(spec, placement, config)}
+    entries = []
+    for entry in part.fields.get("env", []):
+        name = entry.get("name", "")
+        if name in ours and name in wellknown.RENDEZVOUS_VARIABLES:
+            _tell_replaced(at(part.path, f"env[{name}]"), entry, ours[name], findings)
+            entries.append(ours[name])
+        else:
+            entries.append(entry)
+    return entries
 
 
 def _tell_replaced(path: str, theirs: Entry, ours: Entry, findings: Findings) -> None:

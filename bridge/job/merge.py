@@ -1,12 +1,13 @@
 """Master and Worker become one pod template, since every rank runs the same pod.
 
 What says nothing about the training may differ: labels and annotations, ports, CPUs and memory (the allocation
-decides), and the variables of the rendezvous (the bridge sets them). Anything else must be alike.
+decides), privileges (the site decides) and the variables of the rendezvous (the bridge sets them). Anything else must
+be alike.
 """
 
 import copy
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bridge.job import quantity
@@ -27,15 +28,14 @@ def merge(roles: Mapping[str, Fields], path: str, findings: Findings) -> Fields:
     path = at(path, "Master")
     _merge_metadata(master, template, at(path, "template.metadata"), findings)
     _merge_containers(master, template)
-    found = _difference(_compared(master), _compared(template), "template")
-    if found:
-        where, ours, theirs = found
+    found = list(_differences(_compared(master), _compared(template), "template"))
+    for where, ours, theirs in found:
         findings.refuse(
             at(path, where),
             f"{shown(ours)}, but {shown(theirs)} in Worker, and all ranks run the same pod",
             "make the two templates alike and tell the ranks apart by the variable RANK",
         )
-    else:
+    if not found:
         findings.notice(path, "became worker 0, the rank on Slurm's first node")
     return template
 
@@ -62,6 +62,7 @@ def _merge_containers(master: Fields, worker: Fields) -> None:
             if ports:
                 theirs["ports"] = [*theirs.get("ports", []), *ports]
             _merge_amounts(ours, theirs)
+            _merge_privileges(ours, theirs)
 
 
 def _containers(template: Fields, kind: str) -> list[Fields]:
@@ -82,6 +83,17 @@ def _merge_amounts(ours: Fields, theirs: Fields) -> None:
             others[name] = wish  # told where the amounts are read
 
 
+def _merge_privileges(ours: Fields, theirs: Fields) -> None:
+    """What either role asks for is asked, so that what the site does not give is refused for either."""
+    asked = ours.get("securityContext", {})
+    if asked.get("privileged"):
+        theirs.setdefault("securityContext", {})["privileged"] = True
+    added = asked.get("capabilities", {}).get("add", [])
+    if added:
+        capabilities = theirs.setdefault("securityContext", {}).setdefault("capabilities", {})
+        capabilities["add"] = list(dict.fromkeys([*capabilities.get("add", []), *added]))
+
+
 def _compared(template: Fields) -> Fields:
     """A template without what may differ."""
     spec = dict(template.get("spec", {}))
@@ -97,17 +109,22 @@ def _compared_container(container: Fields) -> Fields:
         for side in ("limits", "requests")
     }
     env = [entry for entry in container.get("env", []) if entry.get("name") not in RENDEZVOUS_VARIABLES]
-    return {**container, "env": env, "ports": None, "resources": {**asked, **resources}}
+    security = {
+        name: value
+        for name, value in container.get("securityContext", {}).items()
+        if name not in ("capabilities", "privileged")
+    }
+    same = {"env": env, "ports": None, "securityContext": security}
+    return {**container, **same, "resources": {**asked, **resources}}
 
 
-def _difference(one: Any, other: Any, path: str) -> tuple[str, Any, Any] | None:
-    """Path and values of the first difference; nothing, empty and absent are the same."""
+def _differences(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """Path and values of each difference; nothing, empty and absent are the same."""
     if isinstance(one, dict) and isinstance(other, dict):
-        pairs = [(at(path, key), one.get(key), other.get(key)) for key in {**one, **other}]
+        for key in {**one, **other}:
+            yield from _differences(one.get(key), other.get(key), at(path, key))
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        pairs = [(f"{path}[{n}]", *pair) for n, pair in enumerate(zip(one, other, strict=True))]
-    else:
-        same = (one or None) == (other or None) or (one is not None and str(one) == str(other))
-        return None if same else (path, one, other)
-    found = (_difference(left, right, where) for where, left, right in pairs)
-    return next((item for item in found if item), None)
+        for n, pair in enumerate(zip(one, other, strict=True)):
+            yield from _differences(*pair, f"{path}[{n}]")
+    elif (one or None) != (other or None) and (one is None or str(one) != str(other)):
+        yield path, one, other

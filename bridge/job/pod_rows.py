@@ -183,7 +183,7 @@ POD = (
     refuse("ephemeralContainers", "remove them: only `kubectl debug` adds such", []),
     put("evictionResponders", "left out: only Slurm ends the job"),
     keep("hostAliases[].**"),
-    refuse("hostIPC", _NO_HOST, False),
+    put("hostIPC", "left out: the processes of a rank share the pod's own /dev/shm", False),
     refuse("hostNetwork", _NO_HOST, False),
     refuse("hostPID", _NO_HOST, False),
     put("hostUsers", "left out: files of the job need the user's own ids", True),

@@ -6,6 +6,7 @@ compares what it would make with what is there.
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from bridge.job.beside import job_of
 from bridge.job.containers import Containers
 from bridge.job.document import load
 from bridge.job.findings import Findings, at, shown
-from bridge.job.ids import run_labels
+from bridge.job.ids import pod_name, run_labels
 from bridge.job.labels import allowed
 from bridge.job.placement import Placement
 from bridge.job.resources import divide
@@ -84,6 +85,7 @@ def _check_user(placement: Placement, findings: Findings) -> None:
 
 def _workload(spec: JobSpec, placement: Placement, config: Config, findings: Findings) -> Fields:
     _tell_replicas(spec, placement, findings)
+    _tell_hosts(spec, placement, findings)
     _tell_other(spec.metadata, "metadata", "namespace", placement.namespace, findings)
     job: Fields = {
         "pytorchReplicaSpecs": {
@@ -194,6 +196,23 @@ def _tell_replicas(spec: JobSpec, placement: Placement, findings: Findings) -> N
         findings.notice(
             REPLICA_SPECS, f"{spec.replicas} replicas replaced by {nodes}, one on each node that Slurm allocated"
         )
+
+
+def _tell_hosts(spec: JobSpec, placement: Placement, findings: Findings) -> None:
+    """Pods have the names that the operator gives them, and so a spec can know them; here the run has another name."""
+    name = spec.metadata.get("name")
+    if not isinstance(name, str) or not name:
+        return
+    former = re.compile(rf"(?<![\w.-]){re.escape(name)}-(?:master|worker)-[0-9]+(?![\w-])")
+    for part in (spec.training, *spec.sidecars, *spec.inits):
+        for field in ("command", "args"):
+            for word in part.fields.get(field, []):
+                found = former.search(word)
+                if found:
+                    what = (
+                        f"no host has the name {found[0]} here; write $(MASTER_ADDR) for {pod_name(placement.name, 0)}"
+                    )
+                    findings.notice(at(part.path, field), what)
 
 
 def _tell_other(fields: Fields, path: str, name: str, value: object, findings: Findings) -> None:

@@ -24,7 +24,7 @@ def of_container(part: Part, config: Config, findings: Findings, *, is_training:
     if asked.get("privileged"):
         _privileged(at(path, "privileged"), has_rdma, config, findings)
     wanted = [name.removeprefix("CAP_") for name in asked.get("capabilities", {}).get("add", [])]
-    if wanted:
+    if wanted and not (has_rdma and asked.get("privileged")):  # of which they are a part
         _added(wanted, at(path, "capabilities.add"), has_rdma, config, findings)
     capabilities: Fields = {"drop": ["ALL"]}
     if is_training and config.pod.ipc_lock:

@@ -95,7 +95,7 @@ KIND = (keep("apiVersion", Shape.TEXT), keep("kind", Shape.TEXT))
 _BY_SERVER = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 METADATA = (
     *under("metadata", (hide(name) for name in _BY_SERVER)),
-    hide("metadata.name"),
+    put_by_rule("metadata.name", Shape.ANY, "the name of the run"),
     hide("metadata.generateName"),
     put_by_rule("metadata.namespace", Shape.TEXT, "the namespace that the site gives Slurm's jobs"),
     keep("metadata.labels", Shape.TEXT_MAP),

@@ -93,3 +93,21 @@ def test_other_resources_must_be_alike() -> None:
     assert told.startswith(
         f"{ROLES}.Master.template.spec.containers[0].resources.limits.vpc.amazonaws.com/efa: 4, but 32"
     )
+
+
+def test_every_difference_is_told_at_once() -> None:
+    told = reasons(job({"args": ["a"], "workingDir": "/a"}, {"args": ["b"], "workingDir": "/b"}, ({}, {})))
+    assert [reason.split(": ")[0].rpartition(".")[2] for reason in told] == ["args[0]", "workingDir"]
+
+
+def test_privileges_of_either_role_are_the_jobs() -> None:
+    asked = {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}
+    for roles in ((asked, {}), ({}, asked), (asked, asked)):
+        (told,) = reasons(job(*roles, ({}, {})))
+        assert 'containers[0].securityContext.capabilities.add: ["SYS_ADMIN"] is not allowed' in told
+    rdma = site(rdma={"rdma/a": 1}, ipc_lock=True)
+    whole = {"securityContext": {"privileged": True, "capabilities": {"add": ["IPC_LOCK", "SYS_RESOURCE"]}}}
+    made = render(job(whole, {}, ({}, {})).encode(), placement(), rdma)
+    (role,) = made.manifest["spec"]["pytorchReplicaSpecs"].values()
+    security = role["template"]["spec"]["containers"][0]["securityContext"]
+    assert security == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], "add": ["IPC_LOCK"]}}

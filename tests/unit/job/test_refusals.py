@@ -41,7 +41,6 @@ def asks(name: str, amount: object, side: str = "limits") -> dict[str, Any]:
     [
         (job({"hostNetwork": True}), f"{POD}.hostNetwork: true is not allowed; remove it: pods have no namespaces"),
         (job({"hostPID": True}), f"{POD}.hostPID: true is not allowed"),
-        (job({"hostIPC": True}), f"{POD}.hostIPC: true is not allowed"),
         (job({"ephemeralContainers": [{"name": "x"}]}), f"{POD}.ephemeralContainers: "),
         (job({"resourceClaims": [{"name": "x"}]}), f"{POD}.resourceClaims: "),
         (job({"resources": {"limits": {"cpu": 1}}}), f"{POD}.resources: "),
@@ -257,3 +256,9 @@ def test_gpus_by_another_name_of_the_site() -> None:
     pod = made.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
     assert pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "2"
     assert "asks for 3 nvidia.com/gpu, Slurm gave 2" in reasons(job(**asks("nvidia.com/a40", 3)), config=named)[0]
+
+
+def test_the_nodes_shared_memory_is_not_needed() -> None:
+    made = render(job({"hostIPC": True}).encode(), placement(), site())
+    assert "hostIPC" not in made.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    assert f"{POD}.hostIPC: true left out: the processes of a rank share the pod's own /dev/shm" in made.notices

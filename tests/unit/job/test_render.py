@@ -141,3 +141,37 @@ def test_user_and_groups_are_the_jobs(strict: bool) -> None:
     assert (security["runAsUser"], security["runAsGroup"]) == (1001, 1001)
     assert security["supplementalGroups"] == [2001, 2002]
     assert security.get("supplementalGroupsPolicy") == ("Strict" if strict else None)
+
+
+def test_other_containers_know_the_rendezvous_that_they_ask_for() -> None:
+    spec = {
+        "containers": [
+            {"name": "pytorch", "image": "x", "args": ["--at=llama-worker-0:29500", "--not=my-llama-worker-0"]}
+        ],
+        "initContainers": [
+            {
+                "name": "wait",
+                "image": "x",
+                "env": [{"name": "MASTER_ADDR", "value": "llama-rdzv"}, {"name": "A", "value": "1"}],
+                "command": ["wait-for", "my-llama-worker-0"],
+            }
+        ],
+    }
+    roles = {"Worker": {"template": {"spec": spec}}}
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "llama"},
+        "spec": {"pytorchReplicaSpecs": roles},
+    }
+    made = render(yaml.safe_dump(job).encode(), placement(), site())
+    (init,) = pod(made.manifest)["initContainers"]
+    name = made.manifest["metadata"]["name"]
+    assert init["env"] == [{"name": "MASTER_ADDR", "value": f"{name}-worker-0"}, {"name": "A", "value": "1"}]
+    path = "spec.pytorchReplicaSpecs.Worker.template.spec"
+    told = f"{path}.initContainers[0].env[MASTER_ADDR]: 'llama-rdzv' replaced by '{name}-worker-0'"
+    assert [notice for notice in made.notices if notice.startswith(told)]
+    hosts = [notice for notice in made.notices if "no host has the name" in notice]
+    assert hosts == [
+        f"{path}.containers[0].args: no host has the name llama-worker-0 here; write $(MASTER_ADDR) for {name}-worker-0"
+    ]
