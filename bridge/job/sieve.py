@@ -92,7 +92,7 @@ def _treat(row: Row, value: Any, path: str, findings: Findings) -> Any:
         return None
     if not row.rule:
         if value not in row.harmless and not row.quiet:
-            findings.notice(path, f"{shown(value)} {row.why}")
+            findings.notice(path, row.why, shown(value))
         return None
     cure = _misshaped(row.shape, value)
     if cure:
