@@ -12,6 +12,7 @@ from typing import Any
 
 from bridge.job import quantity
 from bridge.job.findings import Findings, at, shown
+from bridge.job.secrets import is_secret_name
 from bridge.wellknown import RENDEZVOUS_VARIABLES
 
 Fields = dict[str, Any]
@@ -121,10 +122,18 @@ def _compared_container(container: Fields) -> Fields:
 def _differences(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     """Path and values of each difference; nothing, empty and absent are the same."""
     if isinstance(one, dict) and isinstance(other, dict):
+        if is_secret_name(str(one.get("name"))) and one.get("value") != other.get("value"):
+            yield at(path, "value"), "a secret", "another"
+            one, other = {**one, "value": None}, {**other, "value": None}
         for key in {**one, **other}:
             yield from _differences(one.get(key), other.get(key), at(path, key))
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for n, pair in enumerate(zip(one, other, strict=True)):
             yield from _differences(*pair, f"{path}[{n}]")
     elif (one or None) != (other or None) and (one is None or str(one) != str(other)):
-        yield path, one, other
+        # Of variables only the names: some of their values are secrets.
+        yield (path, _names(one), _names(other)) if path.endswith(".env") else (path, one, other)
+
+
+def _names(entries: Any) -> list[Any]:
+    return [entry.get("name") for entry in entries or []]

@@ -111,3 +111,16 @@ def test_privileges_of_either_role_are_the_jobs() -> None:
     (role,) = made.manifest["spec"]["pytorchReplicaSpecs"].values()
     security = role["template"]["spec"]["containers"][0]["securityContext"]
     assert security == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], "add": ["IPC_LOCK"]}}
+
+
+def test_values_that_are_secrets_are_not_told() -> None:
+    one, other = ({"env": [{"name": "API_TOKEN", "value": value}]} for value in ("open-sesame", "mellon"))
+    (told,) = reasons(job(one, other, ({}, {})))
+    assert told.startswith(
+        f"{ROLES}.Master.template.spec.containers[0].env[0].value: 'a secret', but 'another' in Worker"
+    )
+    (told,) = reasons(job(one, {}, ({}, {})))
+    assert """env: ["API_TOKEN"], but [] in Worker""" in told
+    for reason in reasons(job(one, other, ({}, {}))) + reasons(job(one, {}, ({}, {}))):
+        assert "sesame" not in reason
+        assert "mellon" not in reason
