@@ -18,6 +18,12 @@ cgroups() {
     mount --make-rshared /
 }
 
+# The kernel is the machine's, and does not start anew with the container.
+boot_id() {
+    cat /proc/sys/kernel/random/uuid >/run/boot-id
+    mount --bind /run/boot-id /proc/sys/kernel/random/boot_id
+}
+
 devices() {
     for index in 0 1; do
         [ -e "/dev/fakegpu$index" ] || mknod -m 0666 "/dev/fakegpu$index" c 1 3
@@ -72,6 +78,7 @@ units() {
 }
 
 cgroups
+boot_id
 devices
 network
 container_runtime
