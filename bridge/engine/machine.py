@@ -263,7 +263,9 @@ def _replaces_a_started_pod(run: Run, facts: PodFacts) -> bool:
     known = run.pods.get(facts.rank)
     if known is None:
         return run.adopted and facts.gate is not None
-    return known.uid != facts.uid and known.gate is None and not known.over
+    if known.uid == facts.uid or known.gate is not None:
+        return False
+    return known.deleting or not known.over
 
 
 def _suspicions(run: Run, event: events.PodSeen) -> Mapping[int, Suspicion]:

@@ -38,6 +38,11 @@ def _failed_by_itself(pod: PodFacts) -> bool:
     return pod.ended is not None and pod.ended.exit_code != 0 and not pod.deleting
 
 
+def _ended_by_its_deletion(pod: PodFacts) -> bool:
+    """Somebody deleted the pod, and its training took the signal for its end."""
+    return pod.deleting and pod.ended is not None and pod.ended.exit_code != 0
+
+
 def _outcome(run: Run, at: float) -> Outcome | None:
     everybody = len(run.pods) == len(run.nodes) and all(pod.over for pod in run.pods.values())
     if run.failed_at is not None:
@@ -68,7 +73,7 @@ def _failure_order(pod: PodFacts) -> tuple[str, bool, int]:
 def _infrastructure(run: Run) -> Outcome | None:
     """Something other than the training ended the run: its pods or its workload were taken away."""
     for rank, pod in sorted(run.pods.items()):
-        if pod.over:
+        if pod.over and not _ended_by_its_deletion(pod):
             continue
         if (found := failure(pod)) is not None:
             return _ended(found)

@@ -1,5 +1,10 @@
 """While the script runs: outcome, exit code, reason."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.state import Phase
@@ -62,6 +67,22 @@ def test_a_pod_deleted_while_it_ran_fails_the_run() -> None:
     story = running().tell(events.PodGone(100.0, 1, "pod-1"))
     assert story.run.outcome is not None and story.run.outcome.exit_code == 75
     assert "was deleted while it ran" in story.run.outcome.reason
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        lambda story: story.tell(events.PodGone(100.0, 1, "pod-1")),
+        lambda story: story.sees(replace(pod(1), uid="its-successor")),
+    ],
+    ids=["gone", "replaced-while-nobody-watched"],
+)
+def test_a_pod_whose_training_ended_by_its_deletion_fails_the_run(last: Callable[[Story], Story]) -> None:
+    """The signal that ends it is not the training's own end, but there will be no other one."""
+    story = running().sees(replace(ended(1, 143), deleting=True))
+    assert story.outcome() is None
+    outcome = last(story).outcome()
+    assert outcome is not None and (outcome.fault, outcome.exit_code, outcome.rank) == ("pod-deleted", 75, 1)
 
 
 def test_a_workload_deleted_while_it_ran_fails_the_run() -> None:
