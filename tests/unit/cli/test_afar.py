@@ -243,6 +243,10 @@ def test_neither_a_fifo_nor_a_flood_holds_the_reader(
     fifo = login.home / "fifo"
     os.mkfifo(fifo)
     assert "is no time line" in said(capsys, "explain", "--file", str(fifo), code=75)
+    both = os.open(fifo, os.O_RDWR)
+    os.write(both, login.left().read_bytes())
+    assert "is no time line" in said(capsys, "explain", "--file", str(fifo), code=75), "whatever somebody puts in"
+    os.close(both)
     monkeypatch.setattr(sources, "_FILE_LIMIT", 10)
     assert "is no time line" in said(capsys, "explain", "--file", str(login.left()), code=75)
     assert "cannot be read" in said(capsys, "explain", "--file", str(login.home / "none"), code=75)

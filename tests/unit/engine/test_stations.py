@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from bridge.engine import events
+from bridge.engine.stations import noted
 from bridge.job.pods import PodFacts
 
 from .story import Story, batch, ended, pod, ready
@@ -52,6 +53,12 @@ def test_a_run_notes_each_station_once_and_when() -> None:
         "released": 124.0,
     }
     assert story.replayed().stations == story.run.stations
+
+
+def test_a_station_that_is_come_to_again_keeps_its_first_time() -> None:
+    run = created().run
+    again = noted(replace(run, workload_uid=""), run, 500.0)
+    assert again.stations == run.stations
 
 
 def test_a_verdict_is_a_station() -> None:

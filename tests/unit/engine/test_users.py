@@ -159,8 +159,10 @@ def test_logs_tells_the_last_lines_and_takes_none_from_attach(world: World) -> N
     node, job = world.node(), world.job()
     world.running(node, job)
     world.says(job, 0, "one", "two", "three")
+    eventually(lambda: [len(spool.lines) for spool in node.hub._spools.values()] == [3])
     told = node.ask(verb="logs", job=7, lines=2)
     assert told == {"kind": "log", "data": "two\nthree\n"}
+    assert [spool.read for spool in node.hub._spools.values()] == [0]
     attach = node.attach(job)
     attach.until(lines=3)
     assert attach.lines == [(0, "one"), (0, "two"), (0, "three")]

@@ -14,6 +14,8 @@ from tests.unit.hook.stage import ML, Stage, needs_root
 
 pytestmark = needs_root
 
+_FLOOD = {"output": "out", "text": "x" * (timeline._LONGEST + 1)}
+
 
 def leave(stage: Stage, output: str | Path, text: str = "{}", uid: int = ML) -> None:
     env = {b"SLURM_JOB_WORK_DIR": os.fsencode(stage.home), b"SLURM_JOB_UID": b"%d" % uid, b"SLURM_JOB_GID": b"%d" % uid}
@@ -126,7 +128,11 @@ def test_the_epilog_leaves_it_and_ends_as_it_would(stage: Stage) -> None:
     assert written(stage.home / "out.k8s.json")
 
 
-@pytest.mark.parametrize("left", [None, 7, {}, {"output": 3}, {"output": "", "text": "x"}, {"output": "out"}])
+@pytest.mark.parametrize(
+    "left",
+    [None, 7, {}, {"output": 3}, {"output": "", "text": "x"}, {"output": "out"}, _FLOOD],
+    ids=["none", "number", "empty", "no text", "no output", "no text either", "flood"],
+)
 def test_an_answer_that_asks_for_nothing_sensible_is_no_fault(stage: Stage, left: object) -> None:
     stage.markers.mkdir()
     (stage.markers / "7").write_text(f'{{"uid": {ML}}}')
