@@ -184,7 +184,7 @@ POD = (
     put("evictionResponders", "left out: only Slurm ends the job"),
     keep("hostAliases[].**"),
     put("hostIPC", "left out: the processes of a rank share the pod's own /dev/shm", False),
-    refuse("hostNetwork", _NO_HOST, False),
+    put_by_rule("hostNetwork", Shape.SWITCH, "the network of the site's profile"),
     refuse("hostPID", _NO_HOST, False),
     put("hostUsers", "left out: files of the job need the user's own ids", True),
     put("hostname", "left out: each rank has the name of its pod"),

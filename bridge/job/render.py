@@ -12,8 +12,8 @@ from typing import Any
 
 from bridge import wellknown
 from bridge.config import Config
+from bridge.job import network, variables
 from bridge.job import spec as specs
-from bridge.job import variables
 from bridge.job.beside import job_of
 from bridge.job.containers import Containers
 from bridge.job.document import load
@@ -136,6 +136,7 @@ def _pod(spec: JobSpec, placement: Placement, config: Config, findings: Findings
     pod: Fields = {
         **{name: spec.pod[name] for name in _KEPT if name in spec.pod},
         **_site_fields(spec, config, findings),
+        **network.fields(spec, config, findings),
         "automountServiceAccountToken": False,
         "containers": containers.main(spec),
         "enableServiceLinks": False,

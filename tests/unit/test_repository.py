@@ -16,6 +16,7 @@ DOCUMENTS = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "docs/faults.md",
+    "docs/manifests.md",
     "docs/messages.md",
     "docs/json.md",
     "tests/stack/README.md",

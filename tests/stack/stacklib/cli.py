@@ -33,6 +33,8 @@ def _parse() -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="start it, and first have all that it is made of")
     up.add_argument("--kwok", action="store_true", help="with KWOK, for tests with many imitated nodes")
+    kwok = commands.add_parser("kwok", help="imitated nodes beside a stack that runs")
+    kwok.add_argument("change", choices=("start", "stop"))
     commands.add_parser("down", help="remove it; what was built stays in the cache")
     status = commands.add_parser("status", help="how its services are")
     status.add_argument("--json", action="store_true", help="with everything that a test needs to know")
@@ -48,7 +50,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    if arguments.command in ("up", "down", "install"):
+    if arguments.command in ("up", "down", "install", "kwok"):
         with _alone():
             return _change(arguments)
     if arguments.command == "status":
@@ -67,6 +69,8 @@ def _run(arguments: argparse.Namespace) -> int:
 def _change(arguments: argparse.Namespace) -> int:
     if arguments.command == "up":
         lifecycle.up(kwok=arguments.kwok)
+    elif arguments.command == "kwok":
+        (lifecycle.start_kwok if arguments.change == "start" else lifecycle.stop_kwok)()
     elif arguments.command == "down":
         lifecycle.down()
     else:

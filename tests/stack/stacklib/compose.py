@@ -36,13 +36,23 @@ def command(*arguments: str) -> list[str]:
     ]
 
 
-def up(services: Sequence[str] = (), *, kwok: bool = False) -> None:
-    """Create and start services."""
+def up(services: Sequence[str] = (), *, kwok: bool = False, alone: bool = False) -> None:
+    """Create and start services; `alone` without those that they depend on."""
     profile = PROFILES if kwok else ()
+    others = ["--no-deps"] if alone else []
     logged(
         "compose",
-        command(*profile, "up", "--detach", "--no-build", "--quiet-pull", *services),
+        command(*profile, "up", "--detach", "--no-build", "--quiet-pull", *others, *services),
         cure="the reason is in the containers' logs: tests/stack/stack logs SERVICE",
+    )
+
+
+def remove(service: str) -> None:
+    """Stop one service and remove its container."""
+    logged(
+        "compose",
+        command(*PROFILES, "rm", "--stop", "--force", service),
+        cure=f"remove it by hand: docker rm --force {container(service)}",
     )
 
 

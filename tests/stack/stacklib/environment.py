@@ -40,6 +40,14 @@ def write_environment(parts: Parts, addresses: network.Addresses, *, kwok: bool)
         _write_kwok_stages(parts.programs["kwok"])
 
 
+def add_kwok(folder: Path) -> None:
+    """Tell compose where KWOK is, and KWOK what its nodes do, in a stack that runs."""
+    variables = run_dir() / "compose.env"
+    lines = [line for line in variables.read_text().splitlines() if not line.startswith("SKB_BIN_KWOK=")]
+    variables.write_text("\n".join([*lines, f"SKB_BIN_KWOK={folder}"]) + "\n")
+    _write_kwok_stages(folder)
+
+
 def _like_the_first(name: str, addresses: network.Addresses) -> dict[str, object]:
     own = f"{run_dir()}/nodes/{name}"
     return {

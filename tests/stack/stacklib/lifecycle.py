@@ -12,10 +12,10 @@ from . import compose, network
 from .cluster import Cluster
 from .commands import await_true, say, succeeds
 from .engine import answers, ensure_engine
-from .environment import write_environment
+from .environment import add_kwok, write_environment
 from .errors import StackError
 from .places import CHECKOUT, CLUSTER, JOB_IMAGES, NAMESPACE, NODES, cache, digest, project, run_dir
-from .programs import RECIPES
+from .programs import RECIPES, ensure
 from .provision import Parts, provision
 from .registry import Registry, push
 from .rundir import RunDir
@@ -66,6 +66,19 @@ def install() -> None:
     _each(NODES, lambda name: _install_on(cluster, name))
     described["product"] = _product()
     _save(described)
+
+
+def start_kwok() -> None:
+    """Have imitated nodes beside a stack that runs; nothing else of it changes."""
+    description()
+    add_kwok(ensure("kwok"))
+    compose.up(["kwok"], kwok=True, alone=True)
+    _await_healthy("kwok")
+
+
+def stop_kwok() -> None:
+    """Remove what imitates the nodes. The nodes' objects are theirs who made them."""
+    compose.remove("kwok")
 
 
 def description() -> dict[str, object]:

@@ -105,3 +105,11 @@ def test_a_site_without_rdma_gives_none() -> None:
         f"{MAIN}.securityContext.privileged",
         f"{MAIN}.securityContext.capabilities.add",
     ]
+
+
+def test_the_nodes_network_is_left_out_where_the_site_has_rdma() -> None:
+    text = job({"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"})
+    made = render(text.encode(), placement(), site(rdma={"rdma/a": 1}))
+    assert "hostNetwork" not in made.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    assert f"{POD}.hostNetwork: true left out: this site's way to the fast network is 1 of rdma/a" in made.notices
+    assert reasons(text)[0].startswith(f"{POD}.hostNetwork: true is not allowed; remove it")
