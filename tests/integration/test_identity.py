@@ -37,7 +37,7 @@ def test_the_training_is_the_jobs_user_and_knows_its_job(stack: Stack) -> None:
     spec = container_job(stack.images["small"], _SCRIPT, env=env)
     with group_of(stack, "ml", 3001):
         on_node = stack.sh("compute1", "id -u ml; id -g ml; id -G ml | tr ' ' '\\n' | sort -n")
-        job = stack.run(spec, "-N2", "--array=5-5", "--job-name=two words")
+        job = stack.run(spec, "-N2", "--array=5-5", "--job-name=two words", seconds=120)
     output = stack.output(job)
     uid, gid, *groups = on_node.split()
     for rank in ("0", "1"):
