@@ -19,9 +19,9 @@ for unit in /etc/systemd/system/slurm-k8s-bridge* /usr/lib/systemd/system/slurm-
     mkdir -p "/etc/systemd/system/$name.d"
     cp /stack/compute/units/slurmd-provisioned.conf "/etc/systemd/system/$name.d/provisioned.conf"
 done
-# The daemon has a /proc of its own, without what boot.sh has mounted there.
+# The daemon has a /proc of its own, without what boot.sh has mounted there (nothing, where it last ran before it did).
 mkdir -p /etc/systemd/system/slurm-k8s-bridge.service.d
 cat >/etc/systemd/system/slurm-k8s-bridge.service.d/boot-id.conf <<END
 [Service]
-BindReadOnlyPaths=/run/boot-id:/proc/sys/kernel/random/boot_id
+BindReadOnlyPaths=-/run/boot-id:/proc/sys/kernel/random/boot_id
 END
