@@ -28,7 +28,7 @@ def test_a_node_that_reboots_is_handed_on_only_after_it_is_proven_free(stack: St
         # slurmctld would find out by itself after SlurmdTimeout, which is a minute here.
         stack.exec("slurmctld", "scontrol", "update", f"nodename={_REBOOTED}", "state=down", "reason=reboots")
         # The member's prolog of the other job waits until it hears of the workload's end, or gives the batch node up.
-        stack.await_state(training, "PENDING")
+        stack.await_state(training, "PENDING", 60)
         for job in (training, waiting):
             stack.write(f"{job.directory}/job.yaml", again, job.user)
         stack.registry({"mode": "ok"})
@@ -36,7 +36,7 @@ def test_a_node_that_reboots_is_handed_on_only_after_it_is_proven_free(stack: St
         assert {str(job.id) for job in (training, waiting)} <= set(stack.exec(_REBOOTED, "ls", _RUNS).split())
         stack.await_healthy()
         assert stack.exec(_REBOOTED, "cat", "/proc/sys/kernel/random/boot_id") != boot
-        stack.await_ended([training, waiting], 120)
+        stack.await_ended([training, waiting], 180)
         stack.await_idle(60)
     for job in (training, waiting):
         assert stack.sacct(job, "State,ExitCode") == "COMPLETED|0:0"
