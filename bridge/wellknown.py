@@ -13,6 +13,7 @@ LABEL_RUN = PREFIX + "run"  # workload name: one per run
 ANNOTATION_NODES = PREFIX + "nodes"  # Kubernetes node names in rank order, comma separated
 ANNOTATION_NODE_RANK = PREFIX + "node-rank"  # rank of this pod's node; written when its gate is opened
 ANNOTATION_START = PREFIX + "start"  # start of the run, epoch seconds: job ids come back, starts do not
+ANNOTATION_PROFILE = PREFIX + "profile"  # in a spec the profile that its user picks, on a workload the one it runs by
 ANNOTATION_SPEC_HASH = PREFIX + "spec-hash"  # sha256 of the rendered object without this annotation
 
 REASON_NODE_FAULT = "SlurmNodeFault"  # of the event by which a node tells the others of a fault of its own

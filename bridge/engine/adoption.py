@@ -9,7 +9,7 @@ the adopted run like any other. Without a marker a run is adopted for its `attac
 
 import pwd
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import structlog
@@ -67,7 +67,6 @@ class Adopter:
         marker of a job; ``post`` takes an event of a run. ``ask``: what slurmctld says of a job, None where it may not
         be asked about every job; then ``rest`` is asked with the token that an `attach` brings."""
         self._config = config
-        self._namespace = config.kubernetes.namespace
         self._kube = kube
         self._runs = runs
         self._node = node
@@ -82,7 +81,7 @@ class Adopter:
         if lost.key is None or not _is_marked(lost, self._marker(lost.key.job_id)):
             return
         try:
-            workload = self._kube.workload(self._namespace, lost.name)
+            workload = self._kube.workload(lost.namespace, lost.name)
         except NotFound:
             return
         if orphans.seen(self._config, workload) == lost:
@@ -114,7 +113,7 @@ class Adopter:
         """Those of this job on this node, the latest run last."""
         labels = {wellknown.LABEL_TAG: self._config.cluster.tag, wellknown.LABEL_JOB: str(job_id)}
         found: list[tuple[RunKey, Object]] = []
-        for workload in self._kube.list_workloads(self._namespace, labels):
+        for workload in (item for name in self._config.namespaces for item in self._kube.list_workloads(name, labels)):
             key = orphans.seen(self._config, workload).key
             told = None if key is None else self._allocation(workload)
             if key is not None and told is not None and restart in (None, key.restart) and peer.may_see(told.uid):
@@ -144,7 +143,7 @@ class Adopter:
         if found.state is not State.LIVE and not (found.state is State.UNCONFIRMED and marked):
             return found.why
         at, rest = clock.now(), self._config.slurmrest
-        reporting, rules = rest is not None, Rules.of(self._config)
+        reporting, rules = rest is not None, replace(Rules.of(self._config), namespace=lost.namespace)
         opened = self._own_pod(lost, allocation)
         log.warning("run_adopted", job=lost.key.job_id, run=lost.name, marked=marked, word=found.why)
         self._post(lost.key, events.Adopted(at, allocation, lost.uid, opened, marked, reporting, rules))
@@ -153,7 +152,7 @@ class Adopter:
     def _own_pod(self, lost: Seen, allocation: Allocation) -> str:
         """Its uid, where it has been let through to this node."""
         try:
-            pod = self._kube.pod(self._namespace, pod_name(lost.name, allocation.rank))
+            pod = self._kube.pod(lost.namespace, pod_name(lost.name, allocation.rank))
         except NotFound:
             return ""
         facts = pod_facts(pod)

@@ -9,11 +9,12 @@ import structlog
 
 from bridge import clock, wellknown
 from bridge.config import Config
+from bridge.config.profiles import Kind
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.executor import Task, Work
 from bridge.engine.logs import LogHub
-from bridge.engine.state import Phase, Run, Workload
+from bridge.engine.state import Phase, Run, Workload, kind
 from bridge.errors import Conflict, Invalid, NotFound, RemoteError
 from bridge.job.faults import Finding, Verdict, admission, observed, runs
 from bridge.job.faults.pod_events import PodEvent, telling
@@ -43,7 +44,6 @@ class ClusterWork:
         self._hub = hub
         self._node = node
         self._runs = runs
-        self._namespace = config.kubernetes.namespace
 
     def works(self) -> dict[type[do.Activity], Work]:
         """Which method does which activity."""
@@ -61,12 +61,20 @@ class ClusterWork:
             do.SweepJob: _of(self._sweep),
         }
 
+    def _home(self, run: Run) -> str:
+        """Namespace of the run's workload; of a run that the journal does not know, where it is looked for first."""
+        return run.rules.namespace or self._config.namespace_of(_kind(run))
+
+    def _namespaces(self, run: Run) -> tuple[str, ...]:
+        """Every namespace that may have something of the run: the rules may have been others when it began."""
+        return (run.rules.namespace,) if run.rules.namespace else self._config.namespaces
+
     # -- before the pods
 
     def _create(self, task: Task, activity: do.CreateWorkload) -> events.Event:
         manifest: Object = json.loads(activity.manifest)
         try:
-            created = self._kube.create_workload(self._namespace, manifest)
+            created = self._kube.create_workload(self._home(task.run), manifest)
         except Conflict:
             return self._recognise(task.run, manifest)
         except RemoteError as error:
@@ -74,45 +82,46 @@ class ClusterWork:
             if found is None:
                 raise
             return _refused(found)
-        return self._taken(created)
+        return self._taken(task.run, created)
 
-    def _taken(self, workload: Object) -> events.Event:
+    def _taken(self, run: Run, workload: Object) -> events.Event:
         """The workload is ours, and no pod of it can start but through the gate."""
         uid = str(workload["metadata"]["uid"])
         if not _is_gated(workload):
-            self._kube.delete_workload(self._namespace, _name(workload), uid)
+            self._kube.delete_workload(self._home(run), _name(workload), uid)
             raise observed(admission.CRD_TOO_OLD.finding("it dropped the field"))
         return events.WorkloadCreated(clock.now(), uid)
 
     def _recognise(self, run: Run, manifest: Object) -> events.Event:
         """The name is taken: by our own lost answer, or by an older run of a job id that came back."""
         name = _name(manifest)
-        existing = self._kube.workload(self._namespace, name)
+        existing = self._kube.workload(self._home(run), name)
         facts, wanted = workload_facts(existing), workload_facts(manifest)
         if facts.start == wanted.start and facts.spec_hash == wanted.spec_hash and not facts.deleting:
-            return self._taken(existing)
+            return self._taken(run, existing)
         labels = (existing.get("metadata") or {}).get("labels") or {}
         if labels.get(wellknown.LABEL_RUN) != run.name:
             raise observed(runs.NAME_TAKEN.finding(name))
         if not facts.deleting:
-            self._kube.delete_workload(self._namespace, name, facts.uid)
+            self._kube.delete_workload(self._home(run), name, facts.uid)
         raise observed(runs.PREDECESSOR.finding(name))
 
-    def _open_gate(self, _task: Task, activity: do.OpenGate) -> events.Event | None:
+    def _open_gate(self, task: Task, activity: do.OpenGate) -> events.Event | None:
+        namespace = self._home(task.run)
         try:
-            self._kube.patch_pod(self._namespace, activity.pod, json.loads(activity.patch))
+            self._kube.patch_pod(namespace, activity.pod, json.loads(activity.patch))
         except NotFound:
             return None
         except (Conflict, Invalid):
-            facts = pod_facts(self._kube.pod(self._namespace, activity.pod))
+            facts = pod_facts(self._kube.pod(namespace, activity.pod))
             if facts is None or facts.uid != activity.uid:
                 return None
             if facts.gate is not None:
                 raise
         return events.GateOpened(clock.now(), activity.uid)
 
-    def _read_refusals(self, _task: Task, activity: do.ReadRefusals) -> events.Event:
-        for event in reversed(self._kube.events_of(self._namespace, activity.uid)):
+    def _read_refusals(self, task: Task, activity: do.ReadRefusals) -> events.Event:
+        for event in reversed(self._kube.events_of(self._home(task.run), activity.uid)):
             if event.get("reason") == "FailedCreatePod":
                 return _refused(admission.of_pod_creation(str(event.get("message") or "")))
         raise observed(runs.OPERATOR_SILENT.finding("not all pods yet"))
@@ -123,7 +132,7 @@ class ClusterWork:
         start = _start(task.run)
         known = task.run.workload in (Workload.LIVE, Workload.DELETING)
         last: object = None
-        for change in self._kube.watch_workload(self._namespace, activity.name, task.stop):
+        for change in self._kube.watch_workload(self._home(task.run), activity.name, task.stop):
             facts = workload_facts(change.object) if change.object else None
             if change.change is Change.SYNCED and known and last is None:
                 task.post(events.WorkloadGone(clock.now()))
@@ -138,62 +147,69 @@ class ClusterWork:
     def _watch_pods(self, task: Task, activity: do.WatchPods) -> None:
         selector = Selector(name=activity.pod, labels={wellknown.LABEL_RUN: activity.name})
         view = _PodView(task)
-        for change in self._kube.watch_pods(self._namespace, selector, task.stop):
+        for change in self._kube.watch_pods(self._home(task.run), selector, task.stop):
             view.tell(change.change, change.object)
 
     def _follow_events(self, task: Task, activity: do.FollowEvents) -> None:
         pause, said = 0.0, PodEvent("", "", "")
         while not task.stop.wait(pause):
-            told = telling(map(_pod_event, self._kube.events_of(self._namespace, activity.uid))) or PodEvent("", "", "")
+            seen = self._kube.events_of(self._home(task.run), activity.uid)
+            told = telling(map(_pod_event, seen)) or PodEvent("", "", "")
             if told != said:
                 task.post(events.PodTold(clock.now(), activity.rank, activity.uid, told.reason, told.message))
             said, pause = told, min(max(2 * pause, _EVENTS_PAUSE), _EVENTS_LONGEST)
 
     def _follow_log(self, task: Task, activity: do.FollowLog) -> None:
-        self._hub.follow(task.run.key, activity.rank, self._namespace, activity.pod, task.stop)
+        self._hub.follow(task.run.key, activity.rank, self._home(task.run), activity.pod, task.stop)
 
     # -- release
 
     def _delete_workload(self, task: Task, activity: do.DeleteWorkload) -> events.Event:
-        try:
-            uid = activity.uid or self._uid_of(task.run, activity.name)
-            if uid is None:
-                return events.WorkloadGone(clock.now())
-            self._kube.delete_workload(self._namespace, activity.name, uid)
-        except NotFound:
-            return events.WorkloadGone(clock.now())
-        return events.WorkloadDeleted(clock.now(), uid)
+        for namespace in self._namespaces(task.run):
+            with suppress(NotFound):
+                uid = activity.uid or self._uid_of(task.run, namespace, activity.name)
+                if uid is not None:
+                    self._kube.delete_workload(namespace, activity.name, uid)
+                    return events.WorkloadDeleted(clock.now(), uid)
+        return events.WorkloadGone(clock.now())
 
-    def _uid_of(self, run: Run, name: str) -> str | None:
-        facts = workload_facts(self._kube.workload(self._namespace, name))
+    def _uid_of(self, run: Run, namespace: str, name: str) -> str | None:
+        facts = workload_facts(self._kube.workload(namespace, name))
         return facts.uid if not _start(run) or facts.start == _start(run) else None
 
     def _delete_pod(self, task: Task, activity: do.DeletePod) -> events.Event | None:
         try:
-            self._kube.delete_pod(self._namespace, activity.pod, activity.uid)
+            self._kube.delete_pod(self._home(task.run), activity.pod, activity.uid)
         except NotFound:
             return None if task.run.rank is None else events.PodGone(clock.now(), task.run.rank, activity.uid)
         return None
 
     def _prove_gone(self, task: Task, activity: do.ProveGone) -> events.Event:
-        pods = self._kube.list_pods(
-            self._namespace, Selector(labels={wellknown.LABEL_RUN: activity.name}, node=activity.node)
-        )
-        with suppress(NotFound):
-            pods.append(self._kube.pod(self._namespace, activity.pod))
+        selector, pods = Selector(labels={wellknown.LABEL_RUN: activity.name}, node=activity.node), []
+        for namespace in self._namespaces(task.run):
+            pods += self._kube.list_pods(namespace, selector)
+            with suppress(NotFound):
+                pods.append(self._kube.pod(namespace, activity.pod))
         left = [pod for pod in pods if _is_of(task.run, pod)]
         return self._remaining(left) if left else events.PodsClear(clock.now())
 
     def _sweep(self, _task: Task, activity: do.SweepJob) -> events.Event:
-        labels = {wellknown.LABEL_TAG: self._config.cluster.tag, wellknown.LABEL_JOB: str(activity.job_id)}
-        for workload in self._not_live(self._kube.list_workloads(self._namespace, labels)):
+        pods: list[Object] = []
+        for namespace in self._config.namespaces:
+            pods += self._swept(namespace, activity.job_id)
+        return self._remaining(pods) if pods else events.PodsClear(clock.now())
+
+    def _swept(self, namespace: str, job_id: int) -> list[Object]:
+        """The job's pods in this namespace that are still there after its workloads and they have been deleted."""
+        labels = {wellknown.LABEL_TAG: self._config.cluster.tag, wellknown.LABEL_JOB: str(job_id)}
+        for workload in self._not_live(self._kube.list_workloads(namespace, labels)):
             meta = workload["metadata"]
             if self._node in _nodes(workload) and not meta.get("deletionTimestamp"):
                 with suppress(NotFound):
-                    self._kube.delete_workload(self._namespace, str(meta["name"]), str(meta["uid"]))
-        pods = self._not_live(self._kube.list_pods(self._namespace, Selector(labels=labels, node=self._node)))
-        self._delete_pods(pods)
-        return self._remaining(pods) if pods else events.PodsClear(clock.now())
+                    self._kube.delete_workload(namespace, str(meta["name"]), str(meta["uid"]))
+        pods = self._not_live(self._kube.list_pods(namespace, Selector(labels=labels, node=self._node)))
+        self._delete_pods(namespace, pods)
+        return pods
 
     def _remaining(self, pods: list[Object]) -> events.PodsRemain:
         uids = {str(pod["metadata"]["uid"]) for pod in pods}
@@ -209,11 +225,11 @@ class ClusterWork:
                 return f", and the kubelet of {self._node} is not Ready ({ready.get('message') or 'no message'})"
         return ""
 
-    def _delete_pods(self, pods: list[Object]) -> None:
+    def _delete_pods(self, namespace: str, pods: list[Object]) -> None:
         for meta in [pod["metadata"] for pod in pods]:
             if not meta.get("deletionTimestamp"):
                 with suppress(NotFound):
-                    self._kube.delete_pod(self._namespace, str(meta["name"]), str(meta["uid"]))
+                    self._kube.delete_pod(namespace, str(meta["name"]), str(meta["uid"]))
 
     def _not_live(self, objects: list[Object]) -> list[Object]:
         """Without those of runs that go on here: a requeued job has the number of the run whose epilog this is.
@@ -274,6 +290,12 @@ def _pod_event(event: Object) -> PodEvent:
 
 def _of(method: Callable[[Task, Any], events.Event | None]) -> Work:
     return lambda task: method(task, task.activity)
+
+
+def _kind(run: Run) -> Kind:
+    """As the site's rules see it; nothing is known of a job of which all we have is its number, and the rules of a run
+    of before there were namespaces are not today's."""
+    return Kind() if run.allocation is None or run.rules.timing else kind(run.allocation)
 
 
 def _start(run: Run) -> str:

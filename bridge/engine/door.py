@@ -126,7 +126,13 @@ class Door:
         rest = self._config.slurmrest
         reporting = rest is not None and (request.token is not None or rest.has_service)
         return events.PrologBegan(
-            at, allocation, request.groups, spec, reporting, request.token_error or "", Rules.of(self._config)
+            at,
+            allocation,
+            request.groups,
+            spec,
+            reporting,
+            request.token_error or "",
+            Rules.of(self._config, allocation),
         )
 
 

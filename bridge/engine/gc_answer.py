@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from bridge.config import Config
 from bridge.engine.orphans import Finding, State, cure
 from bridge.engine.reconciler import Report, Stray
 
 
-def whole(config: Config, report: Report, since: float) -> dict[str, Any]:
+def whole(report: Report, since: float) -> dict[str, Any]:
     """Everything about each workload of this node, and what was deleted since this time (boot clock)."""
     return {
         "kind": "gc",
-        "workloads": [_row(config, report, item) for item in report.findings],
+        "workloads": [_row(report, item) for item in report.findings],
         "more": report.more,
         "deleted": [{"workload": item.name, "why": item.why} for item in report.deleted if item.at >= since],
         "strays": _strays(report.strays),
@@ -43,7 +42,7 @@ def summary(report: Report, for_root: bool, at: float) -> dict[str, Any]:
     return counts | {"details": named}
 
 
-def _row(config: Config, report: Report, item: Finding) -> dict[str, Any]:
+def _row(report: Report, item: Finding) -> dict[str, Any]:
     key, due = item.seen.key, report.due.get(item.seen.uid)
     return {
         "workload": item.seen.name,
@@ -51,7 +50,7 @@ def _row(config: Config, report: Report, item: Finding) -> dict[str, Any]:
         "state": item.state.value,
         "why": item.why,
         "deleted_in": None if item.state is not State.ORPHAN or due is None else max(0.0, round(due - report.at, 1)),
-        "cure": cure(config, item.seen) if item.state is State.UNCONFIRMED else None,
+        "cure": cure(item.seen) if item.state is State.UNCONFIRMED else None,
     }
 
 

@@ -105,11 +105,14 @@ def _lead_on(config: Config, run: Run, at: float) -> Run:
 
 
 def _lightened(run: Run) -> Run:
-    """Spec and manifest are of use until the prolog is answered. They may have 2.5 MB, and runs are many."""
+    """Spec, manifest and what they are made by are of use until the prolog is answered. They may have 2.5 MB, and runs
+    are many."""
     if run.phase is Phase.PROLOG:
         return run
     spec = run.spec if run.spec is None or not run.spec.data else replace(run.spec, data="")
-    return run if spec is run.spec and not run.manifest else replace(run, spec=spec, manifest="")
+    if spec is run.spec and not run.manifest and not run.rules.site:
+        return run
+    return replace(run, spec=spec, manifest="", rules=replace(run.rules, site={}))
 
 
 def _prolog_began(run: Run, event: events.PrologBegan) -> Run:

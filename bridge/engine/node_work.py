@@ -93,7 +93,7 @@ class NodeWork:
     def _is_untouched(self, run: Run) -> bool:
         """The scheduler gave our pod to this node, and its kubelet has not even said that it saw it."""
         try:
-            pod = self._kube.pod(self._namespace, run.own_pod_name)
+            pod = self._kube.pod(run.rules.namespace or self._namespace, run.own_pod_name)
         except NotFound:
             return False
         return bool(pod["spec"].get("nodeName")) and not (pod.get("status") or {}).get("startTime")
@@ -114,14 +114,16 @@ class NodeWork:
         return events.NodeFaultsCounted(clock.now(), len(others))
 
     def _event(self, run: Run, activity: do.CountNodeFaults) -> Object:
-        # About the workload: an event about a Node would have to lie in the namespace `default`.
+        # About the workload: an event about a Node would have to lie in the namespace `default`. All of them lie in one
+        # namespace, whatever that of the workload is, since the other nodes count them there.
+        is_there = run.rules.namespace in ("", self._namespace)
         moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         about = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "namespace": self._namespace, "name": run.name}
         return {
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {"name": f"{run.name}-node-fault-{run.rank}", "namespace": self._namespace},
-            "involvedObject": about | ({"uid": run.workload_uid} if run.workload_uid else {}),
+            "involvedObject": about | ({"uid": run.workload_uid} if run.workload_uid and is_there else {}),
             "type": "Warning",
             "reason": wellknown.REASON_NODE_FAULT,
             "message": activity.sentence[:_MESSAGE_LIMIT],

@@ -54,6 +54,7 @@ class Seen:
     start: int
     nodes: tuple[str, ...]
     deleting: bool
+    namespace: str
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ def seen(config: Config, workload: Mapping[str, Any]) -> Seen:
         start=int(start) if _START.fullmatch(start) else 0,
         nodes=tuple(nodes.split(",")) if nodes else (),
         deleting=bool(meta.get("deletionTimestamp")),
+        namespace=str(meta.get("namespace") or config.kubernetes.namespace),
     )
 
 
@@ -136,9 +138,9 @@ def by_word(config: Config, workload: Seen, word: JobWord | None) -> Finding:
     return Finding(workload, State.LIVE, "slurmctld says that its run is not over; this node's journal has lost it")
 
 
-def cure(config: Config, workload: Seen) -> str:
+def cure(workload: Seen) -> str:
     """What a person does about a workload that nobody here knows, with the commands."""
-    delete = f"kubectl -n {config.kubernetes.namespace} delete pytorchjob {workload.name} --cascade=foreground"
+    delete = f"kubectl -n {workload.namespace} delete pytorchjob {workload.name} --cascade=foreground"
     if workload.key is None:
         return f"ask who made it, or delete it: {delete}"
     began = f" StartTime={datetime.fromtimestamp(workload.start).isoformat()}" if workload.start else ""

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 
 from bridge.config import Config
-from bridge.engine.state import Run
+from bridge.engine.state import Run, kind
 from bridge.errors import AllocationError
 from bridge.job.placement import Placement
 from bridge.job.render import render
@@ -26,6 +26,7 @@ def rendered(config: Config, run: Run) -> Made:
     Raises SpecError with all reasons, or AllocationError where the allocation itself cannot be used.
     """
     assert run.spec is not None
+    config = run.rules.sited(config)
     made = render(base64.b64decode(run.spec.data), placement(config, run), config)
     return Made(json.dumps(made.manifest, sort_keys=True, separators=(",", ":")), made.notices)
 
@@ -40,9 +41,10 @@ def placement(config: Config, run: Run) -> Placement:
     cpus, gpus = _cpus(run), _gpus(run)
     resource = _gpu_resource(config, run) if gpus else config.gpu.resource
     _check_whole(run, gpus, resource)
+    profile, profiles = config.profiles_of(kind(allocation, "" if record is None else record.qos))
     return Placement(
         name=run.name,
-        namespace=config.kubernetes.namespace,
+        namespace=run.rules.namespace or config.kubernetes.namespace,
         tag=config.cluster.tag,
         key=run.key,
         start_time=allocation.start_time,
@@ -56,6 +58,8 @@ def placement(config: Config, run: Run) -> Placement:
         user=allocation.user,
         variables=_variables(run, allocation, cpus, gpus),
         gpu_resource=resource,
+        profile=profile,
+        profiles=profiles,
     )
 
 

@@ -81,7 +81,6 @@ class Reconciler:
         slurmctld says of a job, None where it may not be asked about every job; ``take_up`` is given every workload on
         this node of whose run the journal knows nothing."""
         self._config = config
-        self._namespace = config.kubernetes.namespace
         self._kube = kube
         self._runs = runs
         self._node = node
@@ -145,9 +144,8 @@ class Reconciler:
 
     def _look(self) -> Report:
         before = self._runs()
-        found = self._kube.survey_workloads(
-            self._namespace, {wellknown.LABEL_MANAGED: "true", wellknown.LABEL_TAG: self._config.cluster.tag}
-        )
+        labels = {wellknown.LABEL_MANAGED: "true", wellknown.LABEL_TAG: self._config.cluster.tag}
+        found = [item for name in self._config.namespaces for item in self._kube.survey_workloads(name, labels)]
         of_node = [seen for item in found if self._node in (seen := orphans.seen(self._config, item)).nodes]
         mine = [seen for seen in of_node if seen.nodes[0] == self._node]
         words = _Words(self._ask)
@@ -186,7 +184,7 @@ class Reconciler:
             if run.phase is Phase.RELEASED and run.allocation is not None
         }
         try:
-            pods = self._kube.list_pods(self._namespace, selector)
+            pods = [pod for name in self._config.namespaces for pod in self._kube.list_pods(name, selector)]
         except BridgeError as error:
             return (), f"the pods of this node are not known: {error}"
         return tuple(_stray(pod) for pod in pods if _start_of(pod) == starts.get(_run_of(pod)))[:_LIMIT], ""
@@ -214,7 +212,7 @@ class Reconciler:
     def _delete_confirmed(self, seen: Seen, words: "_Words") -> Finding | None:
         """What the workload is at a second look; None when it is there no more, which may be by our hand."""
         try:
-            again = orphans.seen(self._config, self._kube.workload(self._namespace, seen.name))
+            again = orphans.seen(self._config, self._kube.workload(seen.namespace, seen.name))
             if again.uid != seen.uid:
                 return None
             found = self._finding(again, self._runs(), words)
@@ -224,7 +222,7 @@ class Reconciler:
             known = orphans.here(again, self._runs())
             if known is not None and known.state is State.LIVE:
                 return known
-            self._kube.delete_workload(self._namespace, again.name, again.uid)
+            self._kube.delete_workload(again.namespace, again.name, again.uid)
         except NotFound:
             return None
         log.info("orphan_deleted", workload=again.name, uid=again.uid, proof=found.why)

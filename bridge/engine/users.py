@@ -143,7 +143,7 @@ class UserDoor:
         run = self._latest(request, peer)
         if run is None:
             return _error(_no_run(request))
-        return {"kind": "run", "run": shown.row(run) | shown.detail(run) | self._place()}
+        return {"kind": "run", "run": shown.row(run) | shown.detail(run) | self._place(run)}
 
     def _logs(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
         """A rank's last lines, from its kubelet: what the hub keeps is `attach`'s, and is read once."""
@@ -154,16 +154,16 @@ class UserDoor:
             return _error(f"job {request.job} has the ranks 0 to {len(run.nodes) - 1}, and no rank {request.rank}")
         name = pod_name(run.name, request.rank)
         try:
-            data = self._hub.last(self._config.kubernetes.namespace, name, request.lines)
+            data = self._hub.last(self._place(run)["namespace"], name, request.lines)
         except NotFound:
             return {"kind": "gone", "sentence": f"the pod of rank {request.rank} is gone", **_output(run)}
         except BridgeError as error:
             return _error(f"the output of rank {request.rank} cannot be read: {error}; try again")
         return {"kind": "log", "data": data.decode("latin-1")}
 
-    def _place(self) -> dict[str, str]:
+    def _place(self, run: Run) -> dict[str, str]:
         """Where its objects are in Kubernetes."""
-        return {"namespace": self._config.kubernetes.namespace}
+        return {"namespace": run.rules.namespace or self._config.kubernetes.namespace}
 
     def _gc(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
         if peer.uid != 0:
@@ -173,7 +173,7 @@ class UserDoor:
             report = self._reconciler.look() if request.dry_run else self._reconciler.collect()
         except BridgeError as error:
             return _error(f"the workloads of this node are not known, so nothing was deleted: {error}")
-        return gc_answer.whole(self._config, report, began)
+        return gc_answer.whole(report, began)
 
     # -- attach
 

@@ -1,13 +1,14 @@
 """The containers of the pod: the training first, then those beside it, then those before it."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bridge.config import Config
-from bridge.job import secrets, security
+from bridge.job import checkpoints, secrets, security
 from bridge.job.environment import HOME_ENTRY, environment, rendezvous
 from bridge.job.findings import Findings, at, shown
+from bridge.job.images import mirrored
 from bridge.job.placement import Placement
 from bridge.job.resources import Share
 from bridge.job.spec import JobSpec, Part
@@ -39,28 +40,43 @@ IMAGE = r"[^\s\x00-\x1f]{1,1024}"
 
 @dataclass
 class Containers:
-    """Builds each container from what the spec says of it and what the allocation gives it."""
+    """Builds each container from what the spec says of it and what the allocation gives it.
+
+    `checkpoints` is the job's directory for them, '' for none.
+    """
 
     placement: Placement
     config: Config
     findings: Findings
     volumes: Volumes
     shares: dict[str, Share]
+    checkpoints: str = ""
     names: set[str] = field(default_factory=set)
 
     def main(self, spec: JobSpec) -> list[Fields]:
         """The training, and the containers that run beside it."""
         training = self._container(spec.training, is_training=True)
-        training["env"] = environment(spec, self.placement, self.config, self.findings)
-        training["volumeMounts"] = self.volumes.with_shm(training["volumeMounts"])
+        training["env"] = environment(spec, self.placement, self.config, self.findings, self.checkpoints)
+        training["volumeMounts"] = self.volumes.of_training(training["volumeMounts"])
         if HOME_ENTRY in training["env"]:
             training["volumeMounts"] = self.volumes.with_home(training["volumeMounts"])
         self._tell_probes(spec.training)
         return [training, *(self._other(part, spec) | self._probes(part) for part in spec.sidecars)]
 
     def before(self, spec: JobSpec) -> list[Fields]:
-        """The init containers."""
-        return [self._init(part, spec) for part in spec.inits]
+        """The init containers: the maker of the checkpoint directory first, since others may put files there."""
+        maker = [self._maker(spec)] if self.checkpoints else []
+        return [*maker, *(self._init(part, spec) for part in spec.inits)]
+
+    def _maker(self, spec: JobSpec) -> Fields:
+        image = mirrored(spec.training.fields.get("image", ""), self.config.pod.mirrors)
+        share = replace(self.shares[spec.training.path], gpus=0, extra={})
+        return {
+            **checkpoints.maker(self.checkpoints, image, self.config),
+            "resources": share.to_manifest(),
+            "securityContext": security.of_container(Part("", {}), self.config, self.findings, is_training=False),
+            "volumeMounts": [self.volumes.of_checkpoints()],
+        }
 
     def _init(self, part: Part, spec: JobSpec) -> Fields:
         container = self._other(part, spec) | self._probes(part)
@@ -80,6 +96,7 @@ class Containers:
         self._check(part)
         fields = part.fields
         container = {name: fields[name] for name in _KEPT if fields.get(name)}
+        container |= self._mirrored(part)
         return {
             "name": fields.get("name", ""),
             **container,
@@ -87,6 +104,14 @@ class Containers:
             "securityContext": security.of_container(part, self.config, self.findings, is_training=is_training),
             "volumeMounts": self.volumes.mounts(part),
         }
+
+    def _mirrored(self, part: Part) -> Fields:
+        image = part.fields.get("image", "")
+        name = mirrored(image, self.config.pod.mirrors)
+        if name == image:
+            return {}
+        self.findings.notice(at(part.path, "image"), f"{shown(image)} comes from the site's mirror as {shown(name)}")
+        return {"image": name}
 
     def _check(self, part: Part) -> None:
         name, image = part.fields.get("name", ""), part.fields.get("image", "")

@@ -23,12 +23,15 @@ HOME_ENTRY: Entry = {"name": "HOME", "value": HOME_PATH}
 NAME = r"[A-Za-z_.-][A-Za-z0-9_.-]{0,255}"
 
 
-def environment(spec: JobSpec, placement: Placement, config: Config, findings: Findings) -> list[Entry]:
-    """The `env` of the training container; each name once."""
+def environment(
+    spec: JobSpec, placement: Placement, config: Config, findings: Findings, checkpoints: str = ""
+) -> list[Entry]:
+    """The `env` of the training container; each name once. ``checkpoints`` is the job's directory for them."""
     ours = {entry["name"]: entry for entry in _ours(spec, placement, config)}
     # In most images no passwd entry has the job's uid: what asks for the user's name finds it here (getpass, torch).
     user = {name: _text(name, placement.user) for name in ("USER", "LOGNAME")}
-    site = {name: _text(name, value) for name, value in config.pod.env.items()}
+    fabric = _site(config, checkpoints)
+    site = {name: _text(name, value) for name, value in (config.pod.env | fabric).items()}
     chosen = {"HOME": HOME_ENTRY} | user | site
     for entry in spec.training.fields.get("env", []):
         name = entry.get("name", "")
@@ -38,6 +41,8 @@ def environment(spec: JobSpec, placement: Placement, config: Config, findings: F
         elif name in ours:
             _tell_replaced(path, entry, ours[name], findings)
         else:
+            if name in fabric and entry.get("value") != fabric[name]:
+                findings.notice(path, f"stays, though this site says {shown(fabric[name])}: remove it if in doubt")
             chosen.pop(name, None)
             chosen[name] = entry
     return [*ours.values(), *(entry for name, entry in chosen.items() if name not in ours)]
@@ -55,6 +60,13 @@ def rendezvous(part: Part, spec: JobSpec, placement: Placement, config: Config, 
         else:
             entries.append(entry)
     return entries
+
+
+def _site(config: Config, checkpoints: str) -> dict[str, str]:
+    """What the site knows better than a spec that was written elsewhere; the spec is told so where it differs."""
+    section = config.pod.checkpoints
+    made = {} if section is None or not checkpoints else {section.variable: checkpoints}
+    return config.pod.fabric.environment() | made
 
 
 def _tell_replaced(path: str, theirs: Entry, ours: Entry, findings: Findings) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 from bridge.job.findings import Findings, shown
-from bridge.wellknown import PREFIX
+from bridge.wellknown import ANNOTATION_PROFILE, PREFIX
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 _RESERVED = (PREFIX.rstrip("/"), "kubernetes.io", "k8s.io", "kubeflow.org")
@@ -26,6 +26,8 @@ def allowed(
     """
     kept = {}
     for key, value in given.items():
+        if key == ANNOTATION_PROFILE:
+            continue  # it has been read, and is not for Kubernetes
         where = f"{path}[{key}]"
         if not _may_stay(key, patterns):
             findings.notice(where, "left out: the site does not let specs set this key")

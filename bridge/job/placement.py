@@ -13,7 +13,8 @@ class Placement:
     `name` is the workload's, `nodes` are Kubernetes node names in rank order. `cpus_per_node` and `memory_mib` are the
     smallest node's share, the latter None where Slurm does not track memory. `gpu_resource` is what Kubernetes calls
     the GPUs. `groups` are the user's supplementary groups, `user` is their name. `variables` are those of
-    `variables.NAMES` that have a value in this job.
+    `variables.NAMES` that have a value in this job. `profile` is the site's for this job, '' for none, and `profiles`
+    those that its spec may pick.
     """
 
     name: str
@@ -31,3 +32,5 @@ class Placement:
     user: str
     variables: Mapping[str, str]
     gpu_resource: str
+    profile: str = ""
+    profiles: tuple[str, ...] = ()

@@ -7,12 +7,12 @@ compares what it would make with what is there.
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bridge import wellknown
 from bridge.config import Config
-from bridge.job import network, variables
+from bridge.job import checkpoints, network, profile, variables
 from bridge.job import spec as specs
 from bridge.job.beside import job_of
 from bridge.job.containers import Containers
@@ -57,9 +57,12 @@ def render(data: bytes, placement: Placement, config: Config) -> Rendered:
     """
     findings = Findings()
     _check_user(placement, findings)
-    document = variables.filled_in(job_of(load(data), placement.namespace, config, findings), placement.variables)
+    usual = config.with_profile(placement.profile)
+    document = variables.filled_in(job_of(load(data), placement.namespace, usual, findings), placement.variables)
     variables.check_placeholders(document, findings)
     spec = specs.read(document, findings)
+    placement = replace(placement, profile=profile.chosen(spec, placement, config, findings))
+    config = config.with_profile(placement.profile)
     manifest = _workload(spec, placement, config, findings)
     findings.check()
     return Rendered(manifest, tuple(findings.notices))
@@ -93,7 +96,7 @@ def _workload(spec: JobSpec, placement: Placement, config: Config, findings: Fin
                 "replicas": len(placement.nodes),
                 "restartPolicy": "Never",
                 "template": {
-                    "metadata": _metadata(spec.pod_metadata, spec.pod_metadata_path, placement, config, findings),
+                    "metadata": _pod_metadata(spec, placement, config, findings),
                     "spec": _pod(spec, placement, config, findings),
                 },
             }
@@ -113,6 +116,14 @@ def _workload(spec: JobSpec, placement: Placement, config: Config, findings: Fin
     return manifest
 
 
+def _pod_metadata(spec: JobSpec, placement: Placement, config: Config, findings: Findings) -> Fields:
+    given, path = spec.pod_metadata, spec.pod_metadata_path
+    notes = network.annotations(given.get("annotations", {}), path, config, findings)
+    metadata = _metadata({**given, "annotations": notes}, path, placement, config, findings)
+    metadata["annotations"] |= network.site_annotations(config)
+    return metadata
+
+
 def _metadata(given: Fields, path: str, placement: Placement, config: Config, findings: Findings) -> Fields:
     """Labels and annotations: the spec's allowed ones, and over them the run's."""
     patterns = config.pod.metadata_keys
@@ -124,6 +135,7 @@ def _metadata(given: Fields, path: str, placement: Placement, config: Config, fi
         | {
             wellknown.ANNOTATION_NODES: ",".join(placement.nodes),
             wellknown.ANNOTATION_START: str(placement.start_time),
+            **({wellknown.ANNOTATION_PROFILE: placement.profile} if placement.profile else {}),
         },
     }
 
@@ -132,7 +144,8 @@ def _pod(spec: JobSpec, placement: Placement, config: Config, findings: Findings
     shares = divide(spec, placement, config, findings)
     volumes = Volumes(config, shares[spec.training.path].memory_mib, findings)
     volumes.take(spec)
-    containers = Containers(placement, config, findings, volumes, shares)
+    directory = checkpoints.path(config, placement, findings)
+    containers = Containers(placement, config, findings, volumes, shares, directory)
     pod: Fields = {
         **{name: spec.pod[name] for name in _KEPT if name in spec.pod},
         **_site_fields(spec, config, findings),
@@ -146,11 +159,12 @@ def _pod(spec: JobSpec, placement: Placement, config: Config, findings: Findings
         "terminationGracePeriodSeconds": _grace(spec, config, findings),
         "tolerations": [
             {"key": wellknown.TAINT, "operator": "Exists", "effect": "NoSchedule"},
-            *(dict(toleration) for toleration in config.pod.tolerations),
+            *(toleration.to_manifest() for toleration in config.pod.tolerations),
         ],
     }
-    if spec.inits:
-        pod["initContainers"] = containers.before(spec)
+    before = containers.before(spec)
+    if before:
+        pod["initContainers"] = before
     # Only now: the training's mounts may have added /dev/shm.
     return pod | {"volumes": volumes.manifest}
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from bridge.config import Config
 from bridge.job import quantity
-from bridge.job.findings import Findings, shown
+from bridge.job.findings import Findings, at, shown
 from bridge.job.placement import Placement
 from bridge.job.spec import JobSpec, Part
 
@@ -79,16 +79,24 @@ class _Division:
             share = self._beside(self._ask(part))
             cpus, memory = cpus - share.cpus, memory - share.memory_mib
             shares[part.path] = share
-        cpus = Fraction(int(cpus))
-        if cpus < 1 or memory < 1:
+        whole, multiple = int(cpus), self.config.pod.cpu_multiple
+        cpus = Fraction(whole - whole % multiple)
+        if cpus < 1 <= whole:
+            self.findings.refuse(
+                at(spec.training.path, "resources.limits.cpu"),
+                f"{whole} is left for the training, and this site's nodes give CPUs in multiples of {multiple}",
+                f"submit with more --cpus-per-task, {multiple} at least",
+            )
+        elif cpus < 1 or memory < 1:
             self.findings.refuse(
                 spec.pod_path,
                 "the other containers leave the training no whole CPU or no memory",
                 "lower what they ask for, or submit with more --cpus-per-task and --mem",
             )
         training = self._whole(self._ask(spec.training), cpus, memory, self.placement.gpus_per_node)
+        huge = {f"hugepages-{page}": size for page, size in self.config.pod.hugepages.items()}
         rdma = {name: str(count) for name, count in self.config.pod.rdma.items()}
-        shares[spec.training.path] = replace(training, extra=training.extra | rdma)
+        shares[spec.training.path] = replace(training, extra=huge | training.extra | rdma)
         for part in spec.inits:
             if not runs_beside(part):
                 ask = self._ask(part)

@@ -52,6 +52,7 @@ _ABOUT = {
     "shmSize": "size of the memory at /dev/shm, such as 16Gi; part of the job's memory",
     "ports": "ports that the training listens on, for people who read the workload",
     "nprocPerNode": "processes that torchrun starts on each node: a number, auto, cpu or gpu",
+    "profile": "one of the site's profiles that are open to the job",
 }
 
 

@@ -12,7 +12,7 @@ from bridge.job.merge import merge
 from bridge.job.pod_rows import POD_TEMPLATE
 from bridge.job.sieve import Sieve
 from bridge.job.treatments import CONTAINERJOB, PYTORCHJOB_TOP, under
-from bridge.wellknown import CONTAINER
+from bridge.wellknown import ANNOTATION_PROFILE, CONTAINER
 
 Fields = dict[str, Any]
 
@@ -24,6 +24,7 @@ CONTAINERJOB_KIND = ("slurm-k8s-bridge/v1", "ContainerJob")
 NPROC = r"auto|cpu|gpu|0*(?:[1-9][0-9]{0,2}|10[01][0-9]|102[0-4])"
 """Processes of a node, at most 1,024."""
 
+_PICK = f"metadata.annotations[{ANNOTATION_PROFILE}]"
 _PYTORCHJOB_SIEVE = Sieve.of(PYTORCHJOB_TABLE)
 _CONTAINERJOB_SIEVE = Sieve.of(CONTAINERJOB)
 
@@ -41,8 +42,8 @@ class JobSpec:
     """What a spec says, with only those fields left that its table keeps or translates.
 
     `replicas` is the sum that the spec asked for, None where it says nothing. `pod` has the other fields
-    of the PodSpec. The training container is in `training`, not in `sidecars`; restartable init
-    containers are in `inits`.
+    of the PodSpec. `profile` is the site's profile that it picks, None where it picks none. The training
+    container is in `training`, not in `sidecars`; restartable init containers are in `inits`.
     """
 
     training: Part
@@ -56,6 +57,8 @@ class JobSpec:
     metadata: Fields = field(default_factory=dict)
     nproc_per_node: str | None = None
     replicas: int | None = None
+    profile: str | None = None
+    profile_path: str = ""
 
 
 def read(document: Mapping[str, Any], findings: Findings) -> JobSpec:
@@ -83,6 +86,7 @@ def _containerjob(left: Fields, findings: Findings) -> JobSpec:
         volumes=tuple(Part(path, fields) for path, fields in volumes),
         metadata=left.get("metadata", {}),
         nproc_per_node=_nproc(left, "nprocPerNode", findings),
+        **_profile({"profile": left.get("profile"), _PICK: _annotation(left.get("metadata", {}))}),
     )
 
 
@@ -112,7 +116,24 @@ def _pytorchjob(left: Fields, findings: Findings) -> JobSpec:
         metadata=left.get("metadata", {}),
         nproc_per_node=_elastic_nproc(spec, findings) or _nproc(spec, "spec.nprocPerNode", findings),
         replicas=_replicas(known),
+        **_profile(
+            {
+                _PICK: _annotation(left.get("metadata", {})),
+                at(path, _PICK): _annotation(template.get("metadata", {})),
+            }
+        ),
     )
+
+
+def _annotation(metadata: Fields) -> str | None:
+    value: str | None = metadata.get("annotations", {}).get(ANNOTATION_PROFILE)
+    return value
+
+
+def _profile(places: Mapping[str, str | None]) -> Fields:
+    """The first pick among the places where one may stand, and that place."""
+    picks = [(path, pick) for path, pick in places.items() if pick is not None]
+    return {"profile_path": picks[0][0], "profile": picks[0][1]} if picks else {}
 
 
 def _parts(pod: Fields, name: str, template: str) -> tuple[Part, ...]:

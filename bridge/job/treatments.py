@@ -165,5 +165,6 @@ CONTAINERJOB = (
     translate("shmSize", Shape.AMOUNT, "a memory-backed volume at /dev/shm"),
     keep("ports"),
     keep("nprocPerNode", Shape.COUNT_TEXT),
+    keep("profile", Shape.TEXT),
 )
 """The short form; what may stand in env, volumes and ports is read by `short_form`."""

@@ -14,7 +14,8 @@ from bridge.job.spec import JobSpec, Part
 
 Fields = dict[str, Any]
 
-HOME_VOLUME = "slurm-k8s-bridge-home"
+_OF_SITE = "slurm-k8s-bridge"
+HOME_VOLUME = f"{_OF_SITE}-home"
 
 
 @dataclass
@@ -22,8 +23,8 @@ class Volumes:
     """The pod's volumes, and what mounts need to know of them.
 
     `sites` are the volumes that come from the site, by their name in the pod; `devices` are those left out, since a
-    device plugin mounts what they held. `memory_mib` is the training's
-    share: memory volumes count against it.
+    device plugin mounts what they held, and `narrowed` those of the site that the spec wants read-only.
+    `memory_mib` is the training's share: memory volumes count against it.
     """
 
     config: Config
@@ -33,6 +34,7 @@ class Volumes:
     names: set[str] = field(default_factory=set)
     sites: dict[str, Volume] = field(default_factory=dict)
     devices: set[str] = field(default_factory=set)
+    narrowed: set[str] = field(default_factory=set)
 
     def take(self, spec: JobSpec) -> None:
         """Turns the spec's volumes into the pod's."""
@@ -64,8 +66,56 @@ class Volumes:
             mounts.append(made)
         return mounts
 
-    def with_shm(self, mounts: list[Fields]) -> list[Fields]:
-        """The training's mounts, with /dev/shm in memory where the spec has none."""
+    def of_training(self, mounts: list[Fields]) -> list[Fields]:
+        """The training's mounts with what the site adds: its volumes, huge pages, and /dev/shm where there is none."""
+        pod = self.config.pod
+        checkpoints = pod.checkpoints.volume if pod.checkpoints else None
+        for name in dict.fromkeys([*pod.volumes, *([checkpoints] if checkpoints else [])]):
+            mounts = self._with_site_volume(mounts, name, is_needed=name == checkpoints)
+        for page in pod.hugepages:
+            mounts = self._with_hugepages(mounts, page)
+        return self._with_shm(mounts)
+
+    def of_checkpoints(self) -> Fields:
+        """The mount of the checkpoints' volume at its own place, for the container that makes the directory."""
+        section = self.config.pod.checkpoints
+        assert section is not None
+        volume = self.config.volumes[section.volume]
+        return {"name": self._pod_volume(section.volume), "mountPath": volume.mount_path}
+
+    def _with_site_volume(self, mounts: list[Fields], name: str, *, is_needed: bool) -> list[Fields]:
+        volume = self.config.volumes[name]
+        there = [mount for mount in mounts if _place(mount) == volume.mount_path.rstrip("/")]
+        if not there:
+            mount: Fields = {"name": self._pod_volume(name), "mountPath": volume.mount_path}
+            return [*mounts, mount | ({"readOnly": True} if volume.read_only else {})]
+        whole = not any(mount.get("subPath") or mount.get("subPathExpr") or mount.get("readOnly") for mount in there)
+        if is_needed and not (self.sites.get(there[0].get("name", "")) == volume and whole):
+            self.findings.refuse(
+                volume.mount_path,
+                "is where the site's volume of the checkpoint directory belongs, and the spec has something else there",
+                "choose another mountPath",
+            )
+        return mounts
+
+    def _pod_volume(self, name: str) -> str:
+        """The pod's volume that is this volume of the site; added where the spec has none."""
+        volume = self.config.volumes[name]
+        known = [own for own, site in self.sites.items() if site == volume and own not in self.narrowed]
+        if known:
+            return known[0]
+        own = f"{_OF_SITE}-site-{name}"
+        self.manifest.append({"name": own, **self._of_site(Part("", {"name": own}), volume)})
+        return own
+
+    def _with_hugepages(self, mounts: list[Fields], page: str) -> list[Fields]:
+        name, place = f"{_OF_SITE}-hugepages-{page.lower()}", f"/hugepages-{page}"
+        if any(_place(mount) == place for mount in mounts):
+            return mounts
+        self.manifest.append({"name": name, "emptyDir": {"medium": f"HugePages-{page}"}})
+        return [*mounts, {"name": name, "mountPath": place}]
+
+    def _with_shm(self, mounts: list[Fields]) -> list[Fields]:
         if any(mount.get("mountPath", "").rstrip("/") == SHM_PATH for mount in mounts):
             return mounts
         self.manifest.append({"name": SHM_VOLUME, "emptyDir": self._memory()})
@@ -141,6 +191,8 @@ class Volumes:
         self.sites[part.fields.get("name", "")] = volume
         if volume.claim is None:
             return {"hostPath": {"path": volume.host_path, "type": "Directory"}}
+        if read_only and not volume.read_only:
+            self.narrowed.add(part.fields.get("name", ""))
         claim: Fields = {"claimName": volume.claim}
         return {"persistentVolumeClaim": claim | ({"readOnly": True} if read_only or volume.read_only else {})}
 
@@ -182,3 +234,7 @@ class Volumes:
     def _instead(self) -> str:
         names = ", ".join(sorted(self.config.volumes))
         return f"use a volume of the site: {names}" if names else "ask the site for a volume; it has none yet"
+
+
+def _place(mount: Fields) -> str:
+    return str(mount.get("mountPath", "")).rstrip("/")

@@ -48,6 +48,7 @@ class _Job(BaseModel):
     user_id: int
     user_name: Text = ""
     name: Text = ""
+    qos: Text = ""
     job_state: list[str]
     state_reason: Text = ""
     start_time: Number = None
@@ -124,6 +125,7 @@ def job_record(job: Any) -> JobRecord:
         name=shape.name,
         submit_time=shape.submit_time or 0,
         eligible_time=shape.eligible_time or 0,
+        qos=shape.qos,
     )
 
 

@@ -52,6 +52,7 @@ class JobRecord:
     name: str = ""
     submit_time: int = 0
     eligible_time: int = 0
+    qos: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from bridge.job.ids import RunKey, workload_name
 from .story import CONFIG, START, allocation, record
 
 KEY = RunKey("demo", 7, 0)
-WORKLOAD = Seen("slurm-demo-7-0", "uid", KEY, START, ("compute1", "compute2"), False)
+WORKLOAD = Seen("slurm-demo-7-0", "uid", KEY, START, ("compute1", "compute2"), False, "slurm-jobs")
 
 
 def run(phase: Phase, restart: int = 0, start: int = START, job: int = 7) -> Run:
@@ -85,7 +85,7 @@ def test_a_start_that_is_none(start: str) -> None:
 
 @pytest.mark.parametrize("workload", [{}, {"metadata": None}, {"metadata": {"labels": None, "annotations": None}}])
 def test_an_object_without_anything(workload: dict[str, Any]) -> None:
-    assert seen(CONFIG, workload) == Seen("", "", None, 0, (), False)
+    assert seen(CONFIG, workload) == Seen("", "", None, 0, (), False, "slurm-jobs")
 
 
 # -- what this node knows by itself
@@ -166,7 +166,7 @@ def test_what_the_bridge_did_not_make_is_left_to_a_person() -> None:
     workload = replace(WORKLOAD, key=None)
     assert found(run(Phase.RELEASED), workload=workload) is State.UNCONFIRMED
     assert found(workload=replace(workload, deleting=True)) is State.DELETING
-    assert "ask who made it" in cure(CONFIG, workload)
+    assert "ask who made it" in cure(workload)
 
 
 # -- what slurmctld says
@@ -211,8 +211,8 @@ def test_slurmctlds_word_on_a_workload_without_a_start() -> None:
 
 
 def test_the_cure_is_what_a_person_types() -> None:
-    words = cure(CONFIG, WORKLOAD)
+    words = cure(WORKLOAD)
     assert words.startswith("unless `scontrol show job 7` shows a job with Restarts=0 StartTime=20")
     assert words.endswith("kubectl -n slurm-jobs delete pytorchjob slurm-demo-7-0 --cascade=foreground")
-    assert "StartTime" not in cure(CONFIG, replace(WORKLOAD, start=0))
+    assert "StartTime" not in cure(replace(WORKLOAD, start=0))
     assert workload_name("demo", KEY) == WORKLOAD.name

@@ -5,25 +5,33 @@ The daemon reads it once at start; `bridged --check-config` reads it and says wh
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from bridge import wellknown
+from bridge.config.profiles import (
+    Checkpoints,
+    Count,
+    Fabric,
+    Image,
+    JobRule,
+    Kind,
+    Label,
+    Network,
+    ResourceName,
+    Section,
+    Size,
+    Toleration,
+    said,
+)
 from bridge.errors import AllocationError, ConfigError
 
 Seconds = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
-ResourceName = Annotated[
-    str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")
-]
+_HUGE = {"2Mi": 2, "1Gi": 1024}  # pages of these sizes, in MiB
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class Cluster(_Section):
+class Cluster(Section):
     """This Slurm cluster."""
 
     name: str = Field(min_length=1)
@@ -46,7 +54,7 @@ class Cluster(_Section):
         return name
 
 
-class Slurmrest(_Section):
+class Slurmrest(Section):
     """slurmrestd, asked as the owner of each job. Without this section the bridge reports nothing (tier none)."""
 
     tier: Literal["owner", "service", "administrator"] = "owner"
@@ -92,7 +100,7 @@ class Slurmrest(_Section):
         return self.tier != "owner"
 
 
-class KubernetesAccess(_Section):
+class KubernetesAccess(Section):
     """The API server, asked as this node."""
 
     kubeconfig: Path
@@ -108,28 +116,48 @@ class KubernetesAccess(_Section):
     full before a job comes, and the job's pod does not start, the node is to blame."""
 
 
-class Pod(_Section):
-    """What a pod can have on one node: allocatable less DaemonSets, or a whole node never schedules."""
+class Pod(Section):
+    """What the pods of a job are like: the site's usual way in [pod], another way in each of [profiles.NAME].
+
+    A profile has the keys of [pod] and says only what is different; its tables are laid over those of [pod].
+    """
 
     max_cpus: int = Field(gt=0)
-    """CPUs of one pod at most."""
+    """CPUs of one pod at most: a node's allocatable less its DaemonSets, or a whole node never schedules."""
+    cpu_multiple: Count = 1
+    """The training's CPUs are a multiple of this: threads per core where kubelets have `full-pcpus-only`, which
+    refuses other numbers. They are whole anyhow, and requests equal limits, so a static CPU Manager pins them."""
     max_memory: str = Field(pattern=r"^[1-9][0-9]*(Mi|Gi)$")
     """Memory of one pod at most, and the memory where Slurm does not track it."""
     grace_seconds: int = Field(default=30, ge=1, le=3600)
     """Default and upper bound of terminationGracePeriodSeconds: SIGTERM to SIGKILL, part of every epilog."""
-    shm_size: str = Field(default="1Gi", pattern=r"^[1-9][0-9]*(Mi|Gi)$")
+    shm_size: Size = "1Gi"
     """Size of the memory-backed /dev/shm; counts against the pod's memory."""
     strict_groups: bool = False
     """Pods have the job's groups and none that an image's /etc/group adds: who can bring an image where a uid is in
     other groups reads their files else. Set it where every node has containerd 2.0 or CRI-O 1.31 and Kubernetes 1.33;
     a kubelet with an older runtime refuses such pods."""
+    hugepages: dict[Literal["2Mi", "1Gi"], Size] = Field(default_factory=dict)
+    """Huge pages of each training, by page size: so much memory of the node's pool, mounted at /hugepages-PAGESIZE."""
+    host_network: bool = False
+    """The pods have the node's own network: fast, and no wall between jobs. Pod Security must let it (level
+    privileged), and two jobs on a node cannot both have `rendezvous_port`."""
+    networks: tuple[Network, ...] = ()
+    """Networks besides the usual one, `NAMESPACE/NAME@INTERFACE`, as Multus knows them; one may be there twice."""
+    fabric: Fabric = Fabric()
+    volumes: tuple[Label, ...] = ()
+    """Names of [volumes] that every training has at their mount_path, whether or not its spec names them."""
+    checkpoints: Checkpoints | None = None
+    mirrors: dict[Image, Image] = Field(default_factory=dict)
+    """Where images come from instead: by prefix of whole parts, `"docker.io" = "mirror.example/hub"`; the longest one
+    counts. An image without a registry is docker.io's."""
     service_account: str = "default"
     """ServiceAccount of the pods; its token is never mounted."""
     scheduler_name: str = "default-scheduler"
     priority_class: str | None = None
     runtime_class: str | None = None
     image_pull_secrets: tuple[str, ...] = ()
-    tolerations: tuple[dict[str, str], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
     """Besides the bridge's own taint."""
     rdma: dict[ResourceName, Count] = Field(default_factory=dict)
     """RDMA devices of each training: how many of which resource, as the site's device plugins advertise them
@@ -138,7 +166,7 @@ class Pod(_Section):
     """Add the capability IPC_LOCK to the training. Pod Security must let it (level privileged); a process that is not
     root has no use of it where the runtime's own limit on locked memory is unlimited."""
     env: dict[str, str] = Field(default_factory=dict)
-    """Environment of every training container (NCCL, UCX); the spec's own values win."""
+    """Environment of every training container, for what [fabric] has no key; the spec's own values win."""
     extra_resources: tuple[str, ...] = ("ephemeral-storage", "hugepages-*", "rdma/*", "vpc.amazonaws.com/efa")
     """Patterns of the resources that specs may ask for beside CPU, memory and GPUs; never an accelerator."""
     claims: tuple[str, ...] = ()
@@ -149,8 +177,22 @@ class Pod(_Section):
     rendezvous_port: int = Field(default=23456, ge=1024, le=65535)
     """Port of rank 0 for torch's rendezvous (the operator's own default)."""
 
+    @model_validator(mode="after")
+    def _says_each_thing_once(self) -> Self:
+        told = self.fabric.environment()
+        if self.checkpoints is not None:
+            told[self.checkpoints.variable] = ""
+        twice = sorted(told.keys() & self.env.keys())
+        if twice:
+            raise ValueError(f"env has {', '.join(twice)}, which fabric or checkpoints set; remove one of the two")
+        for page, size in self.hugepages.items():
+            mebibytes = int(size[:-2]) * (1024 if size.endswith("Gi") else 1)
+            if mebibytes % _HUGE[page]:
+                raise ValueError(f"hugepages: {size} is no multiple of {page}")
+        return self
 
-class Gpu(_Section):
+
+class Gpu(Section):
     """The accelerators of a node."""
 
     resource: str = "nvidia.com/gpu"
@@ -176,7 +218,7 @@ class Gpu(_Section):
         return self.types.get(gpu_type, self.resource)
 
 
-class Volume(_Section):
+class Volume(Section):
     """One volume that specs may use by the name of this section."""
 
     claim: str | None = None
@@ -194,7 +236,7 @@ class Volume(_Section):
         return self
 
 
-class Timing(_Section):
+class Timing(Section):
     """Deadlines and poll periods, in seconds."""
 
     prolog_deadline: Seconds = 300.0
@@ -225,7 +267,7 @@ class Timing(_Section):
     """An image that the registry says does not exist, or not for us, is believed missing after so long."""
 
 
-class Config(_Section):
+class Config(Section):
     """The whole file."""
 
     cluster: Cluster
@@ -233,7 +275,11 @@ class Config(_Section):
     pod: Pod
     gpu: Gpu = Gpu()
     slurmrest: Slurmrest | None = None
-    volumes: dict[str, Volume] = Field(default_factory=dict)
+    volumes: dict[Label, Volume] = Field(default_factory=dict)
+    profiles: dict[Label, Pod] = Field(default_factory=dict)
+    """Other ways to run a job's pods than [pod], for those jobs that [[jobs]] says."""
+    jobs: tuple[JobRule, ...] = ()
+    """Which jobs have which namespace and which profile."""
     timing: Timing = Timing()
     journal_dir: Path = Path(wellknown.JOURNAL_DIR)
     """Directory of the journal, owned by the daemon's user."""
@@ -245,6 +291,51 @@ class Config(_Section):
     for a fault that all share, and drains no node."""
     on_job_fault: Literal["cancel", "hold"] = "cancel"
     """What becomes of a job that its owner must mend: cancelled, or held for them."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _profiles_begin_as_pod(cls, data: Any) -> Any:
+        pod = data.get("pod") if isinstance(data, dict) else None
+        profiles = data.get("profiles") if isinstance(data, dict) else None
+        if not isinstance(pod, dict) or not isinstance(profiles, dict):
+            return data
+        return {**data, "profiles": {name: _laid_over(pod, own) for name, own in profiles.items()}}
+
+    @model_validator(mode="after")
+    def _names_what_there_is(self) -> Self:
+        for where, pod in (("pod", self.pod), *((f"profiles.{name}", pod) for name, pod in self.profiles.items())):
+            for name in (*pod.volumes, *([pod.checkpoints.volume] if pod.checkpoints else [])):
+                if name not in self.volumes:
+                    raise ValueError(f"{where}: there is no volume {name}; write [volumes.{name}]")
+            if pod.checkpoints and self.volumes[pod.checkpoints.volume].read_only:
+                raise ValueError(f"{where}.checkpoints: the volume {pod.checkpoints.volume} is read-only")
+        for rule in self.jobs:
+            for name in (*(rule.profiles or ()), *([rule.profile] if rule.profile else [])):
+                if name not in self.profiles:
+                    raise ValueError(f"jobs: there is no profile {name}; write [profiles.{name}]")
+        if len({rule.names for rule in self.jobs}) < len(self.jobs):
+            raise ValueError("jobs: two rules are about the same jobs; make them one")
+        return self
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Every namespace that may have workloads of this cluster, the usual one first."""
+        named = [rule.namespace for rule in self.jobs if rule.namespace is not None]
+        return tuple(dict.fromkeys([self.kubernetes.namespace, *named]))
+
+    def namespace_of(self, job: Kind) -> str:
+        """Namespace of the workload of such a job."""
+        return said(self.jobs, job, "namespace") or self.kubernetes.namespace
+
+    def profiles_of(self, job: Kind) -> tuple[str, tuple[str, ...]]:
+        """The profile of such a job, '' for [pod] alone, and the profiles that its spec may pick."""
+        usual: str = said(self.jobs, job, "profile") or ""
+        open_to_it: tuple[str, ...] = said(self.jobs, job, "profiles") or ()
+        return usual, tuple(dict.fromkeys([*([usual] if usual else []), *open_to_it]))
+
+    def with_profile(self, name: str) -> "Config":
+        """The same with this profile in the place of [pod]; '' changes nothing."""
+        return self.model_copy(update={"pod": self.profiles[name]}) if name else self
 
 
 def load(path: Path) -> Config:
@@ -262,6 +353,14 @@ def load(path: Path) -> Config:
         return Config.model_validate(data)
     except ValidationError as error:
         raise ConfigError(f"{path}: " + "; ".join(_fault(item) for item in error.errors())) from error
+
+
+def _laid_over(pod: dict[str, Any], own: Any) -> Any:
+    """A profile's keys over those of [pod]; where both have a table, its keys likewise."""
+    if not isinstance(own, dict):
+        return own
+    both = {name: _laid_over(pod[name], value) for name, value in own.items() if isinstance(pod.get(name), dict)}
+    return {**pod, **own, **both}
 
 
 def _fault(item: object) -> str:
