@@ -42,12 +42,21 @@ def _merged(old: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def _toml(keys: Mapping[str, Any]) -> str:
-    """A file of keys and of sections with keys only; a JSON string, number, switch or list is TOML, too."""
+    """A file of keys and of sections; what a section holds is written on one line."""
     sections = {name: value for name, value in keys.items() if isinstance(value, dict)}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in keys.items() if name not in sections]
+    lines = [f"{name} = {_toml_value(value)}" for name, value in keys.items() if name not in sections]
     for name, section in sections.items():
-        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in section.items())]
+        lines += [f"[{name}]", *(f"{json.dumps(key)} = {_toml_value(value)}" for key, value in section.items())]
     return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: object) -> str:
+    """A JSON string, number or switch is TOML, too."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml_value(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
+    return json.dumps(value)
 
 
 @dataclass
