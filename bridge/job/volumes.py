@@ -1,5 +1,6 @@
 """Volumes and mounts: a path of the node becomes memory or a volume of the site, or is refused."""
 
+import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -16,6 +17,7 @@ Fields = dict[str, Any]
 
 _OF_SITE = "slurm-k8s-bridge"
 HOME_VOLUME = f"{_OF_SITE}-home"
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 @dataclass
@@ -35,6 +37,8 @@ class Volumes:
     sites: dict[str, Volume] = field(default_factory=dict)
     devices: set[str] = field(default_factory=set)
     narrowed: set[str] = field(default_factory=set)
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Names that no pod can have, which the operator would find out only after the workload is there."""
 
     def take(self, spec: JobSpec) -> None:
         """Turns the spec's volumes into the pod's."""
@@ -43,12 +47,28 @@ class Volumes:
             if name in self.names:
                 self.findings.refuse(at(part.path, "name"), f"{shown(name)} is there twice", "rename one")
             self.names.add(name)
+            self._rename(part, name)
             if self._is_rdma(part):
                 self.devices.add(name)
                 continue
             source = self._source(part)
             if source is not None:
-                self.manifest.append({"name": name, **source})
+                self.manifest.append({"name": self.renamed.get(name, name), **source})
+
+    def _rename(self, part: Part, name: str) -> None:
+        """`a_b` is a common slip; nobody but the mounts knows the name."""
+        if SITE_VOLUME in part.fields or _LABEL.fullmatch(name):
+            return
+        better = re.sub(r"[^a-z0-9-]", "-", name.lower()).strip("-")
+        where = at(part.path, "name")
+        if not _LABEL.fullmatch(better) or better in self.names:
+            if where not in self.findings.faulty:
+                cure = "use up to 63 lower case letters, digits and `-`"
+                self.findings.refuse(where, f"{shown(name)} is no name of a volume", cure)
+            return
+        self.findings.notice(where, f"{shown(name)} replaced by {better}: a volume's name has no such characters")
+        self.names.add(better)
+        self.renamed[name] = better
 
     def mounts(self, container: Part) -> list[Fields]:
         """The container's mounts, each with a place, and read-only where the site says so."""
@@ -220,7 +240,7 @@ class Volumes:
         site = self.sites.get(name)
         if name not in self.names:
             self.findings.refuse(at(path, "name"), f"the pod has no volume {shown(name)}", "write it under volumes")
-        made = dict(mount)
+        made = {**mount, "name": self.renamed.get(name, name)} if name else dict(mount)
         if site:
             made.setdefault("mountPath", site.mount_path)
         if site and site.read_only:

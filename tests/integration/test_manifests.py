@@ -5,6 +5,7 @@ All at once, in a namespace of their own, on imitated nodes that nobody else's p
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,7 +77,7 @@ def claim(name: str) -> list[dict[str, Any]]:
 @contextmanager
 def imitated_nodes(stack: Stack, objects: list[dict[str, Any]]) -> Iterator[None]:
     """KWOK and these objects; nothing is left of either."""
-    subprocess.run([STACK, "kwok", "start"], check=True, capture_output=True)
+    subprocess.run([STACK, "kwok", "start"], check=True, stdout=sys.stderr)
     try:
         stack.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
         yield
@@ -84,7 +85,7 @@ def imitated_nodes(stack: Stack, objects: list[dict[str, Any]]) -> Iterator[None
         # KWOK ends the pods, so it goes last.
         stack.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s")
         stack.kubectl("delete", "nodes,persistentvolumes", "-l", "type=kwok", "--timeout=30s")
-        subprocess.run([STACK, "kwok", "stop"], check=True, capture_output=True)
+        subprocess.run([STACK, "kwok", "stop"], check=True, stdout=sys.stderr)
 
 
 @pytest.fixture

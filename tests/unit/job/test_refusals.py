@@ -262,3 +262,20 @@ def test_the_nodes_shared_memory_is_not_needed() -> None:
     made = render(job({"hostIPC": True}).encode(), placement(), site())
     assert "hostIPC" not in made.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
     assert f"{POD}.hostIPC: true left out: the processes of a rank share the pod's own /dev/shm" in made.notices
+
+
+def test_a_volumes_name_that_no_pod_can_have_is_mended_with_its_mounts() -> None:
+    volumes = [{"name": "IO_benchmark", "emptyDir": {}}]
+    text = job({"volumes": volumes}, {"volumeMounts": [{"name": "IO_benchmark", "mountPath": "/io"}]})
+    made = render(text.encode(), placement(), site())
+    pod = made.manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    assert pod["volumes"][0]["name"] == "io-benchmark"
+    assert pod["containers"][0]["volumeMounts"][0] == {"name": "io-benchmark", "mountPath": "/io"}
+    told = f"{POD}.volumes[0].name: 'IO_benchmark' replaced by io-benchmark: a volume's name has no such characters"
+    assert told in made.notices
+
+
+@pytest.mark.parametrize("names", [("a-b", "a_b"), ("__",), ("",), ("x" * 64,)])
+def test_a_volumes_name_that_cannot_be_mended_is_refused(names: tuple[str, ...]) -> None:
+    (told,) = reasons(job({"volumes": [{"name": name, "emptyDir": {}} for name in names]}))
+    assert "is no name of a volume; use up to 63 lower case letters" in told
