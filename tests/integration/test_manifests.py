@@ -84,7 +84,7 @@ def imitated_nodes(stack: Stack, objects: list[dict[str, Any]]) -> Iterator[None
     finally:
         # KWOK ends the pods, so it goes last.
         stack.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s")
-        stack.kubectl("delete", "nodes,persistentvolumes", "-l", "type=kwok", "--timeout=30s")
+        stack.kubectl("delete", "nodes,persistentvolumes", "-l", "type=kwok", "--wait=false")
         subprocess.run([STACK, "kwok", "stop"], check=True, stdout=sys.stderr)
 
 
