@@ -146,6 +146,13 @@ def test_the_most_specific_rule_counts_for_each_word(
     assert site.namespaces == ("slurm-jobs", "gpu", "physics")
 
 
+def test_two_names_go_before_the_account_alone(tmp_path: Path) -> None:
+    text = "[[jobs]]\naccount = 'a'\nprofile = 'a'\n[[jobs]]\nqos = 'q'\npartition = 'p'\nprofile = 'b'\n"
+    site = config("[profiles.a]\n[profiles.b]\n" + text, tmp_path)
+    assert site.profiles_of(Kind("a", "p", "q"))[0] == "b"
+    assert site.profiles_of(Kind("a", "p", "x"))[0] == "a"
+
+
 def test_without_rules_there_are_one_namespace_and_no_profile(tmp_path: Path) -> None:
     site = config("[profiles.a]\n", tmp_path)
     assert site.namespace_of(Kind("physics", "gpu")) == "slurm-jobs"
