@@ -17,6 +17,7 @@ ANNOTATION_PROFILE = PREFIX + "profile"  # in a spec the profile that its user p
 ANNOTATION_SPEC_HASH = PREFIX + "spec-hash"  # sha256 of the rendered object without this annotation
 
 REASON_NODE_FAULT = "SlurmNodeFault"  # of the event by which a node tells the others of a fault of its own
+REASON_SHARE = "SlurmGaveSomeGpus"  # of the event by which a node says why it opens no gate for a pod
 EVENT_SOURCE = "slurm-k8s-bridge"
 
 GATE = PREFIX + "node"  # scheduling gate that only the daemon of the pod's own node opens

@@ -100,6 +100,18 @@ class OpenGate:
 
 
 @dataclass(frozen=True)
+class TellShare:
+    """Say by an event of this node's pod why its gate stays closed: the batch node judges the job by it."""
+
+    pod: str
+    uid: str
+    sentence: str
+    attempt: int
+    lane: ClassVar[str] = "pod"
+    what: ClassVar[str] = "share"
+
+
+@dataclass(frozen=True)
 class ReadRefusals:
     """Read the events of a workload that has no pods: a quota or an admission refusal stands there."""
 
@@ -242,6 +254,7 @@ Retried = (
     | CreateWorkload
     | OpenGate
     | ReadRefusals
+    | TellShare
     | Report
     | CancelJob
     | ExtendLimit

@@ -232,6 +232,14 @@ class PodGone:
 
 
 @dataclass(frozen=True)
+class ShareTold:
+    """Why the gate of this node's pod stays closed was said by an event of it."""
+
+    at: float
+    kind: Literal["share_told"] = "share_told"
+
+
+@dataclass(frozen=True)
 class GateOpened:
     """This node's pod was let through to the scheduler."""
 
@@ -380,6 +388,7 @@ Event = Annotated[
     | PodTold
     | PodGone
     | GateOpened
+    | ShareTold
     | Reported
     | Cancelled
     | Extended

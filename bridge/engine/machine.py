@@ -316,6 +316,10 @@ def _pod_gone(run: Run, event: events.PodGone) -> Run:
     return replace(run, lost=run.lost | {event.rank}, tries={**run.tries, "prove": 0})
 
 
+def _share_told(run: Run, _event: events.ShareTold) -> Run:
+    return replace(run, share_told=True)
+
+
 def _gate_opened(run: Run, event: events.GateOpened) -> Run:
     return replace(run, opened=event.uid, known_uids=run.known_uids | {event.uid})
 
@@ -424,6 +428,7 @@ _TABLE: dict[type[Any], Callable[[Run, Any], Run]] = {
     events.PodTold: _pod_told,
     events.PodGone: _pod_gone,
     events.GateOpened: _gate_opened,
+    events.ShareTold: _share_told,
     events.Reported: _reported,
     events.Cancelled: _cancelled,
     events.Extended: _extended,

@@ -16,6 +16,7 @@ from bridge.job.faults import Finding, observed, runs
 from bridge.job.faults.nodes import Look, NodeFacts, node_facts, node_finding
 from bridge.kube.api import Kubelet, Kubernetes, Object
 
+_NAMES = {wellknown.REASON_NODE_FAULT: "node-fault", wellknown.REASON_SHARE: "share"}  # in an event's own name
 _MESSAGE_LIMIT = 1000  # characters; the API server takes 1,024 in an event's message
 
 
@@ -38,6 +39,7 @@ class NodeWork:
             do.ProveNode: _of(self._prove),
             do.LookAtNode: _of(self._look),
             do.CountNodeFaults: _of(self._count),
+            do.TellShare: _of(self._tell_share),
         }
 
     def _prove(self, task: Task, activity: do.ProveNode) -> events.Event:
@@ -93,7 +95,7 @@ class NodeWork:
     def _is_untouched(self, run: Run) -> bool:
         """The scheduler gave our pod to this node, and its kubelet has not even said that it saw it."""
         try:
-            pod = self._kube.pod(run.rules.namespace or self._namespace, run.own_pod_name)
+            pod = self._kube.pod(self._namespace_of(run), run.own_pod_name)
         except NotFound:
             return False
         return bool(pod["spec"].get("nodeName")) and not (pod.get("status") or {}).get("startTime")
@@ -104,34 +106,44 @@ class NodeWork:
         return run.allocation.gpus_here
 
     def _count(self, task: Task, activity: do.CountNodeFaults) -> events.Event:
-        mine = self._event(task.run, activity)
-        with suppress(Conflict):  # an earlier try has told it
-            self._kube.create_event(self._namespace, mine)
-        told = self._kube.events_because(self._namespace, wellknown.REASON_NODE_FAULT)
+        # About the workload: an event about a Node would have to lie in the namespace `default`. All of them lie in one
+        # namespace, whatever that of the workload is, since the other nodes count them there.
+        run, there = task.run, self._namespace
+        about = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": run.name}
+        about |= {"uid": run.workload_uid} if run.workload_uid and self._namespace_of(run) == there else {}
+        self._tell(run, there, about, wellknown.REASON_NODE_FAULT, activity.sentence)
+        told = self._kube.events_because(there, wellknown.REASON_NODE_FAULT)
         latest = max((_created(event) for event in told if _host(event) == activity.node), default=None)
         since = -1.0 if latest is None else latest - self._config.timing.node_fault_window
         others = {_host(event) for event in told if _created(event) >= since} - {activity.node}
         return events.NodeFaultsCounted(clock.now(), len(others))
 
-    def _event(self, run: Run, activity: do.CountNodeFaults) -> Object:
-        # About the workload: an event about a Node would have to lie in the namespace `default`. All of them lie in one
-        # namespace, whatever that of the workload is, since the other nodes count them there.
-        is_there = run.rules.namespace in ("", self._namespace)
+    def _tell_share(self, task: Task, activity: do.TellShare) -> events.Event:
+        about = {"apiVersion": "v1", "kind": "Pod", "name": activity.pod, "uid": activity.uid}
+        self._tell(task.run, self._namespace_of(task.run), about, wellknown.REASON_SHARE, activity.sentence)
+        return events.ShareTold(clock.now())
+
+    def _tell(self, run: Run, namespace: str, about: Object, reason: str, sentence: str) -> None:
+        """An event of which this node is the source; one for each reason."""
         moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        about = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "namespace": self._namespace, "name": run.name}
-        return {
+        told = {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{run.name}-node-fault-{run.rank}", "namespace": self._namespace},
-            "involvedObject": about | ({"uid": run.workload_uid} if run.workload_uid and is_there else {}),
+            "metadata": {"name": f"{run.name}-{_NAMES[reason]}-{run.rank}", "namespace": namespace},
+            "involvedObject": about | {"namespace": namespace},
             "type": "Warning",
-            "reason": wellknown.REASON_NODE_FAULT,
-            "message": activity.sentence[:_MESSAGE_LIMIT],
-            "source": {"component": wellknown.EVENT_SOURCE, "host": activity.node},
+            "reason": reason,
+            "message": sentence[:_MESSAGE_LIMIT],
+            "source": {"component": wellknown.EVENT_SOURCE, "host": run.node},
             "firstTimestamp": moment,
             "lastTimestamp": moment,
             "count": 1,
         }
+        with suppress(Conflict):  # an earlier try has told it
+            self._kube.create_event(namespace, told)
+
+    def _namespace_of(self, run: Run) -> str:
+        return run.rules.namespace or self._namespace
 
 
 def _host(event: Object) -> str:

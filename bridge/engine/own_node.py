@@ -25,6 +25,20 @@ def advance(config: Config, run: Run, at: float) -> Run:
     return replace(run, judgement=run.accusation, judged_at=at)
 
 
+def partial_share(run: Run) -> str:
+    """Why no pod may start on this very node, '' when it may: the kubelet picks a pod's GPUs, and where Slurm gave only
+    some of a node's, those may be another job's. The batch node sees it of itself before it makes the workload; a
+    node with more GPUs than that one sees it of itself alone."""
+    given = 0 if run.allocation is None else run.allocation.gpus_here
+    there = set(run.gpu_counts.values()) or {run.node_gpus}
+    if given == 0 or given in there:
+        return ""
+    return (
+        f"Slurm gave {given} of the {max(there)} GPUs of {run.node}, but a pod cannot be held to some of them; "
+        "submit to nodes that have as many GPUs as --gpus-per-node asks for"
+    )
+
+
 def is_being_judged(run: Run) -> bool:
     """Whether an accusation waits for its verdict: what the fault led to elsewhere may not come before it."""
     return run.accusation is not None and run.faulty_others is None

@@ -201,6 +201,7 @@ class Run:
     node_gpus: int = 0
     gpu_counts: Mapping[str, int] = field(default_factory=dict)
     full_disk: str = ""
+    share_told: bool = False
     looks: int = 0
     look_due: float | None = None
     node_fault: NodeFault | None = None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from bridge.config import Config
 from bridge.engine import activities as do
-from bridge.engine import drain
+from bridge.engine import drain, own_node
 from bridge.engine.activities import Activity
 from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment, minutes_waited
 from bridge.engine.release import MEMBER_PATIENCE
@@ -82,7 +82,12 @@ def _opening(run: Run) -> Iterator[Activity]:
     pod = run.own_pod
     if pod is None or pod.gate is None or pod.deleting or not run.own_pod_visible:
         return
-    if run.node_proven and run.opened in ("", pod.uid):
+    if not run.node_proven or run.opened not in ("", pod.uid):
+        return
+    partial = own_node.partial_share(run)
+    if partial and not run.share_told:
+        yield do.TellShare(pod.name, pod.uid, partial, run.tried("share"))
+    elif not partial:
         patch = json.dumps(opening(pod, run.node), separators=(",", ":"))
         yield do.OpenGate(pod.name, pod.uid, patch, run.tried("gate"))
 
@@ -103,11 +108,12 @@ def _creating(run: Run, at: float) -> Iterator[Activity]:
 
 
 def _silent_pod(run: Run, at: float) -> PodFacts | None:
-    """The first pod that is bound, has not started, and whose status does not say why: one of them is enough."""
+    """The first pod that is bound or still gated, has not started, and whose status does not say why: one is enough."""
     if run.workload_seen_at is None or at < run.workload_seen_at + _POD_EVENTS_AFTER:
         return None
-    bound = (pod for rank, pod in sorted(run.pods.items()) if pod.node and not pod.started and rank not in run.lost)
-    return next((pod for pod in bound if not pod.waiting and pod.phase == "Pending"), None)
+    waiting = (pod for rank, pod in sorted(run.pods.items()) if not pod.started and rank not in run.lost)
+    silent = (pod for pod in waiting if not pod.waiting and pod.phase == "Pending")
+    return next((pod for pod in silent if pod.node or pod.gate is not None), None)
 
 
 def _has_no_pods(run: Run, at: float) -> bool:

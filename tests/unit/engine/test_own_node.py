@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.engine import activities as do
-from bridge.engine import events
+from bridge.engine import events, wanted
 from bridge.engine.release import epilog_answer
 from bridge.engine.state import Phase
 from bridge.errors import Unavailable
@@ -321,6 +321,24 @@ def test_missing_gpus_drain_the_node_once_it_has_been_up_for_a_while(world: Worl
     assert "1 nvidia.com/gpu where Slurm gave 2 on n1; look at the device plugin" in answer["message"]
     assert world.workloads_ever() == 0
     assert node.epilog(job).exit() == 0
+
+
+def test_a_node_of_which_slurm_gave_only_some_gpus_keeps_its_gate_closed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch node's two GPUs are all that it has, and so it makes the workload."""
+    monkeypatch.setattr(wanted, "_POD_EVENTS_AFTER", 0.05)
+    first, second, job = quick(world, "n1"), quick(world, "n2"), world.job("n1", "n2")
+    world.cluster.add_node("n2", boot_id="boot-n2", gpus=4)
+    hooks = [first.prolog(job), second.prolog(job)]
+    answer = hooks[0].answer()
+    assert answer["exit"] == 0
+    assert "Slurm gave 2 of the 4 GPUs of n2, but a pod cannot be held to some of them" in answer["message"]
+    assert hooks[1].exit() == 0
+    assert world.rest.faults.calls.count("cancel") == 1
+    assert second.run(job).opened == "" and first.run(job).opened != ""
+    assert first.epilog(job).exit() == second.epilog(job).exit() == 0
+    assert world.is_empty
 
 
 def test_missing_gpus_soon_after_a_boot_are_waited_for(world: World) -> None:
