@@ -10,7 +10,6 @@ from bridge import wellknown
 from bridge.cli import sources
 from bridge.cli.main import main
 from bridge.cli.table import as_objects, as_text
-from bridge.errors import Unavailable
 from bridge.job.faults import TABLE
 from tests.unit.engine.world import World
 
@@ -99,10 +98,7 @@ def test_a_release_that_takes_its_time_is_explained_too(
 ) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    world.kube.break_down(Unavailable("no route to host"))  # no scan before it has something to find
-    epilog = node.epilog(job)
-    epilog.finds = [(4711, "is in pod x")]
-    world.kube.recover()
+    epilog = node.epilog(job, [(4711, "is in pod x")])
     node.until(lambda run: run.leftovers, job)
     shown.update(node.ask(verb="show", job=7)["run"])
     text = said(capsys, "7")

@@ -4,7 +4,7 @@ import base64
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ PATIENCE = 15.0  # seconds for anything that a test waits for
 
 Message = dict[str, Any]
 Scan = Callable[[Message], Message]
+Finds = Sequence[tuple[int, str]]  # processes alive on the node: the number, and why it counts
 
 
 @dataclass(frozen=True)
@@ -102,12 +103,14 @@ def question(phase: str, bridge: bool, env: dict[str, str]) -> Message:
 class Hook:
     """A hook's process: asks, scans when told to, and comes again when the connection breaks."""
 
-    def __init__(self, path: Path, asked: Message) -> None:
+    def __init__(self, path: Path, asked: Message, finds: Finds = (), *, may_scan: bool = True) -> None:
+        """``finds`` are the processes alive on the node; the scan waits until ``may_scan`` is set."""
         self.scanned: list[Message] = []
-        self.finds: list[tuple[int, str]] = []  # processes alive on the node: the number, and why it counts
+        self.finds = finds
         self.scan_error: str | None = None
         self.may_scan = threading.Event()
-        self.may_scan.set()
+        if may_scan:
+            self.may_scan.set()
         self.asked_to_scan = threading.Event()
         self._answer: Message | None = None
         self._talk = Conversation(str(path), asked, self._scan, patience=PATIENCE, margin=PATIENCE, last_word=PATIENCE)

@@ -37,7 +37,7 @@ from tests.fakes.kubelet import FakeKubelet
 from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
 
-from .clients import PATIENCE, Attach, Hook, Job, MortalHook, connected, question
+from .clients import PATIENCE, Attach, Finds, Hook, Job, MortalHook, connected, question
 
 Runs = Mapping[RunKey, Run]
 
@@ -287,17 +287,17 @@ class Node:
 
     # -- who comes to it
 
-    def prolog(self, job: Job, **changes: object) -> Hook:
+    def prolog(self, job: Job, finds: Finds = (), **changes: object) -> Hook:
         """slurmd runs the prolog of a bridge job."""
-        return Hook(self.hook_socket, job.prolog(self.name) | changes)
+        return Hook(self.hook_socket, job.prolog(self.name) | changes, finds)
 
     def mortal_prolog(self, job: Job) -> MortalHook:
         """The same, and slurmd may kill it."""
         return MortalHook(self.hook_socket, job.prolog(self.name))
 
-    def epilog(self, job: Job, **changes: object) -> Hook:
+    def epilog(self, job: Job, finds: Finds = (), *, may_scan: bool = True, **changes: object) -> Hook:
         """slurmd runs the epilog of a bridge job."""
-        return Hook(self.hook_socket, job.epilog(self.name) | changes)
+        return Hook(self.hook_socket, job.epilog(self.name) | changes, finds, may_scan=may_scan)
 
     def mortal_epilog(self, job: Job) -> MortalHook:
         """The same, and slurmd may kill it."""
@@ -307,13 +307,13 @@ class Node:
         """A foreign prolog that slurmd may kill."""
         return MortalHook(self.hook_socket, question("prolog", False, {"SLURM_JOB_ID": str(job_id)}))
 
-    def bare_epilog(self, job: Job, **changes: object) -> Hook:
+    def bare_epilog(self, job: Job, finds: Finds = (), **changes: object) -> Hook:
         """slurmd runs an epilog that has nothing but the job's number."""
-        return Hook(self.hook_socket, question("epilog", True, {"SLURM_JOB_ID": str(job.id)}) | changes)
+        return Hook(self.hook_socket, question("epilog", True, {"SLURM_JOB_ID": str(job.id)}) | changes, finds)
 
-    def foreign_prolog(self, job_id: int) -> Hook:
+    def foreign_prolog(self, job_id: int, finds: Finds = ()) -> Hook:
         """slurmd runs the prolog of a job that is none of ours, and some run's marker is there."""
-        return Hook(self.hook_socket, question("prolog", False, {"SLURM_JOB_ID": str(job_id)}))
+        return Hook(self.hook_socket, question("prolog", False, {"SLURM_JOB_ID": str(job_id)}), finds)
 
     def attach(self, job: Job, **told: object) -> Attach:
         """The batch script runs `bridgectl attach`, which tells this besides the job."""

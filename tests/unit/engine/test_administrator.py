@@ -100,8 +100,7 @@ def test_a_limit_that_cannot_be_lengthened_is_given_up() -> None:
 def unproven(node: Node, job: Job) -> None:
     """The epilog came to its deadline over a process that lives on."""
     assert node.prolog(job).exit() == 0
-    epilog = node.epilog(job)
-    epilog.finds = [ALIVE]
+    epilog = node.epilog(job, [ALIVE])
     answer = epilog.answer()
     assert (answer["exit"], answer["linger"]) == (1, True)
 
@@ -179,8 +178,7 @@ def test_a_lingering_hook_lets_nobody_in(world: World, node: Node) -> None:
     """slurmd waits for it no more, so Slurm may give the GPUs to the next job: the door keeps it out."""
     job, other = world.job(), world.job(id=8)
     unproven(node, job)
-    lingering = node.epilog(job, lingers=True)
-    lingering.finds = [ALIVE]
+    lingering = node.epilog(job, [ALIVE], lingers=True)
     assert lingering.asked_to_scan.wait(5)
     waiting = node.prolog(other)
     lingering.scanned.clear()

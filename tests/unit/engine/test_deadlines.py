@@ -50,8 +50,7 @@ def test_who_has_waited_at_the_door_for_its_time_is_answered_by_the_next_daemon_
     node, job = world.node(epilog_deadline=LONG, prolog_deadline=30.0), world.job()
     unproven(world, node, job)
     asked = world.job(id=8).prolog("n1") | {"began": clock.now() - 29.0}
-    hook = Hook(node.hook_socket, asked)
-    hook.finds = [ALIVE]
+    hook = Hook(node.hook_socket, asked, [ALIVE])
     node.crash()
     answer = hook.answer()
     assert answer["exit"] == 1
@@ -72,8 +71,7 @@ def test_a_run_begins_with_its_hook_and_not_with_its_daemon(world: World) -> Non
 def test_an_epilogs_time_does_not_begin_anew_with_a_new_daemon(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    epilog = node.epilog(job)
-    epilog.finds = [ALIVE]
+    epilog = node.epilog(job, [ALIVE])
     began = node.until(lambda run: run.leftovers, job).epilog_began
     for _ in range(3):
         node.crash()

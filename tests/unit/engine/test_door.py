@@ -92,8 +92,7 @@ def test_a_bridge_prolog_waits_scans_and_begins(world: World) -> None:
 def test_nobody_passes_while_a_process_is_alive_until_the_deadline(world: World) -> None:
     node, job = world.node(epilog_deadline=LONG, prolog_deadline=0.5), world.job()
     unproven(world, node, job)
-    hook = node.foreign_prolog(8)
-    hook.finds = [ALIVE]
+    hook = node.foreign_prolog(8, [ALIVE])
     answer = hook.answer()
     assert answer["exit"] == 1
     assert "an earlier run (slurm-demo-7-0) is not proven gone" in answer["message"]
@@ -132,8 +131,7 @@ def test_nobody_passes_over_an_unproven_run_after_a_restart(world: World) -> Non
 def test_an_epilog_at_work_holds_no_other_jobs_prolog(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    epilog = node.epilog(job)
-    epilog.may_scan.clear()
+    epilog = node.epilog(job, may_scan=False)
     assert epilog.asked_to_scan.wait(5)
     assert node.foreign_prolog(8).exit() == 0
     epilog.may_scan.set()
@@ -145,8 +143,7 @@ def test_a_prolog_that_is_in_comes_in_again_whatever_has_happened_meanwhile(worl
     first, second = world.node("n1"), world.node("n2")
     other, job = world.job(id=7), world.job("n1", "n2", id=8, gpus=0)
     world.running(first, other)
-    hook = first.prolog(job)
-    hook.finds = [ALIVE]
+    hook = first.prolog(job, [ALIVE])
     first.until(lambda run: run.own_pod is not None and run.own_pod.ready, job)
     epilog = first.mortal_epilog(other)
     first.until(lambda run: run.phase is Phase.RELEASE, other)
@@ -227,8 +224,7 @@ def test_a_job_id_that_comes_back_after_a_bare_epilog_is_another_run(world: Worl
 def test_the_epilog_of_an_old_run_is_answered_although_its_job_id_came_back(world: World) -> None:
     node, old = world.node(), world.job()
     world.running(node, old)
-    epilog = node.epilog(old)
-    epilog.may_scan.clear()
+    epilog = node.epilog(old, may_scan=False)
     assert epilog.asked_to_scan.wait(5)
     new = world.job(start=1_800_000_000)
     hook = node.prolog(new)

@@ -158,8 +158,7 @@ def test_the_epilog_of_a_run_that_a_restored_journal_does_not_know(
 def test_two_epilogs_at_once(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    first = node.epilog(job)
-    first.may_scan.clear()
+    first = node.epilog(job, may_scan=False)
     assert first.asked_to_scan.wait(5)
     second = node.bare_epilog(job)
     eventually(lambda: node.engine.waiting_hooks == 2)
@@ -250,8 +249,7 @@ def test_a_prolog_hook_that_comes_again_is_not_missed(world: World) -> None:
 def test_a_process_that_lives_on_holds_the_epilog(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    epilog = node.epilog(job)
-    epilog.finds = [(4711, "cgroup of the run's pod")]
+    epilog = node.epilog(job, [(4711, "cgroup of the run's pod")])
     node.until(lambda run: run.leftovers, job)
     assert epilog.waits
     assert node.ask(verb="show", job=7)["run"]["leftovers"] == ["process 4711 (python): cgroup of the run's pod"]
@@ -300,8 +298,7 @@ def test_a_pod_that_stays_because_its_kubelet_is_dead_is_told_so(world: World, m
 
 def test_root_is_told_what_keeps_a_run_of_which_only_the_number_is_known(world: World) -> None:
     node = world.node()
-    epilog = node.bare_epilog(world.job())
-    epilog.finds = [(4711, "holds /dev/fakegpu0 as uid 2001")]
+    epilog = node.bare_epilog(world.job(), [(4711, "holds /dev/fakegpu0 as uid 2001")])
     node.until(lambda run: run.leftovers, world.job())
     assert node.ask(verb="show", job=7)["kind"] == "error"
     node.peer_uid = 0

@@ -126,8 +126,7 @@ def test_killed_between_deletion_and_scan(world: World) -> None:
     node, job = world.node(), world.job()
     assert node.prolog(job).exit() == 0
     own = {str(pod["metadata"]["uid"]) for pod in world.pods()}
-    epilog = node.epilog(job)
-    epilog.may_scan.clear()
+    epilog = node.epilog(job, may_scan=False)
     assert epilog.asked_to_scan.wait(5)
     assert world.is_empty
     before, after = node.crash()
