@@ -58,6 +58,7 @@ def test_a_lost_journal_changes_nothing_for_a_training(stack: Stack, what: str) 
         for node in NODES:
             lost(stack, node, what)
         stack.await_ended([well, failing], 90)
+        stack.await_idle(60)  # their epilogs are over, too
         assert [stack.sacct(job, "State,ExitCode") for job in (well, failing)] == ["COMPLETED|0:0", "FAILED|3:0"]
         lines = sorted(f"line {number}" for number in range(_LINES) for _ in NODES)
         assert sorted(stack.output(well).splitlines()) == lines
