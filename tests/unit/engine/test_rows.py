@@ -26,7 +26,7 @@ from bridge.engine.node_work import NodeWork
 from bridge.engine.release import epilog_answer, hindrance
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import SpecFile
-from bridge.errors import Observed
+from bridge.errors import Forbidden, Observed
 from bridge.hook import conversation
 from bridge.job.faults import Moment, Verdict, row
 from bridge.slurmrest.api import Credential
@@ -282,3 +282,28 @@ def test_a_webhook_that_does_not_answer_is_tried_again_and_one_that_denies_is_no
     )
     event = work(kube, do.ReadRefusals("job-uid", 0), story)
     assert isinstance(event, events.Refused) and (event.fault, event.verdict) == ("webhook-denied", Verdict.JOB)
+
+
+# -- a namespace that was a slip of the pen
+
+
+@pytest.mark.parametrize("seen", [False, True])
+@pytest.mark.parametrize("namespace", ["elsewhere", CONFIG.kubernetes.namespace])
+def test_a_closed_namespace_holds_a_node_that_let_a_pod_through_or_that_the_site_still_names(
+    namespace: str, seen: bool
+) -> None:
+    kube = FakeKubernetes()
+    kube.break_down(Forbidden("not here"))
+    story = batch(1).began()
+    known = frozenset({"pod-0"} if seen else ())
+    rules = replace(story.run.rules, namespace=namespace)
+    story._run = replace(story.run, rules=rules, known_uids=known)
+    proving = do.ProveGone(story.run.name, f"{story.run.name}-worker-0", "compute1", 0)
+    deleting = do.DeleteWorkload(story.run.name, "", 0)
+    if namespace == "elsewhere" and not seen:
+        assert isinstance(work(kube, proving, story), events.PodsClear)
+        assert isinstance(work(kube, deleting, story), events.WorkloadGone)
+        return
+    for activity in (proving, deleting):
+        with pytest.raises(Forbidden):
+            work(kube, activity, story)
