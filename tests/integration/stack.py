@@ -309,16 +309,17 @@ class Stack:
     # -- the daemon's configuration
 
     @contextmanager
-    def configured(self, **changes: object) -> Iterator[None]:
-        """Both daemons started anew with these keys; a mapping changes keys of a section."""
-        before = {node: self.exec(node, "cat", _CONFIG) for node in self.nodes}
+    def configured(self, *nodes: str, **changes: object) -> Iterator[None]:
+        """The daemons of these nodes, by default of all, started anew with these keys; a mapping changes keys of a
+        section."""
+        before = {node: self.exec(node, "cat", _CONFIG) for node in nodes or self.nodes}
         try:
-            for node in self.nodes:
-                self._configure(node, _toml(_merged(tomllib.loads(before[node]), changes)))
+            for node, text in before.items():
+                self._configure(node, _toml(_merged(tomllib.loads(text), changes)))
             yield
         finally:
-            for node in self.nodes:
-                self._configure(node, before[node])
+            for node, text in before.items():
+                self._configure(node, text)
 
     def _configure(self, node: str, text: str) -> None:
         self.exec(node, "sh", "-c", f"cat > {_CONFIG} && systemctl restart slurm-k8s-bridge", stdin=text)

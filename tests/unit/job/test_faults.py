@@ -31,7 +31,7 @@ from bridge.job.faults.servers import of_kubernetes, of_slurm
 from bridge.job.pods import PodFacts, pod_facts
 from bridge.kube.answers import refusal
 from bridge.slurmrest.errors import content
-from tests.fault_rows import ON_THE_STACK
+from tests.fault_rows import NOT_HERE, NOT_YET, ON_THE_STACK
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
 SLURMREST = Path(__file__).parents[1] / "slurmrest" / "recorded" / "24.11.5" / "v0.0.42"
@@ -182,6 +182,14 @@ CREATION = [
     ("admission-denied", Forbidden('pytorchjobs "w" is forbidden: only on Sundays', status=403)),
     ("webhook-down", Unavailable("no endpoints available for service", status=500)),
     ("object-invalid", Invalid("the object is no good", status=422)),
+    (
+        "object-too-large",  # what Kubernetes 1.36 said of 2.3 MiB
+        Unavailable(
+            "Kubernetes: rpc error: code = ResourceExhausted desc = trying to send message larger than max "
+            "(2402804 vs. 2097152)",
+            status=500,
+        ),
+    ),
     ("unknown", Forbidden("<html>go away</html>", status=403)),
 ]
 PODS_REFUSED = [
@@ -257,6 +265,11 @@ def test_a_row_that_is_said_to_be_tried_on_the_stack_is(name: str) -> None:
     file, _, test = ON_THE_STACK[name].partition("::")
     assert row(name).name == name
     assert f"def {test}(" in (INTEGRATION / file).read_text(encoding="utf-8")
+
+
+def test_every_row_is_tried_on_the_stack_or_it_is_said_why_not() -> None:
+    assert sorted([*ON_THE_STACK, *NOT_YET, *NOT_HERE]) == sorted(fault.name for fault in TABLE)
+    assert all([*NOT_YET.values(), *NOT_HERE.values()])
 
 
 @pytest.mark.parametrize("fault", TABLE, ids=lambda fault: fault.name)

@@ -1,0 +1,118 @@
+"""What the tests of the fault table's rows share: a job for each row, and what its owner is told of it."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.job.faults import row
+
+from .stack import NODES, Job, Stack, eventually
+
+NAMESPACED = {"matchLabels": {"kubernetes.io/metadata.name": "slurm-jobs"}}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A job of one node and the row that it meets. ``words`` stand in what is told of it; ``node`` is where it runs,
+    '' for any."""
+
+    row: str
+    spec: str | None
+    words: str = ""
+    options: tuple[str, ...] = ()
+    node: str = ""
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A case in the queue, and the node whose daemon knows of it."""
+
+    case: Case
+    job: Job
+    node: str
+
+
+def manifest(stack: Stack, *command: str, volumes: list[Any] | None = None, **container: Any) -> str:
+    """A PyTorchJob of one worker; an init container stands in ``inits``."""
+    inits = container.pop("inits", [])
+    made = {"name": "pytorch", "image": stack.images["small"], "command": list(command or ("true",)), **container}
+    pod = {"containers": [made], "initContainers": inits, "volumes": volumes or []}
+    worker = {"replicas": 1, "template": {"spec": pod}}
+    return json.dumps(
+        {
+            "apiVersion": "kubeflow.org/v1",
+            "kind": "PyTorchJob",
+            "metadata": {"name": "x"},
+            "spec": {"pytorchReplicaSpecs": {"Worker": worker}},
+        }
+    )
+
+
+def submitted(stack: Stack, cases: Sequence[Case]) -> list[Submitted]:
+    """All of them at once: Slurm runs two on each node at a time."""
+    queue = []
+    for index, case in enumerate(cases):
+        node = case.node or NODES[index % len(NODES)]
+        job = stack.submit(case.spec, "-N1", f"--nodelist={node}", *case.options, name=case.row)
+        queue.append(Submitted(case, job, node))
+    return queue
+
+
+def explained(stack: Stack, job: Job, node: str = "compute1") -> dict[str, Any]:
+    """What `bridgectl explain` tells the job's owner; nothing before it has begun there."""
+    words = ("bridgectl", "explain", str(job.id), "--json")
+    said = stack.exec(node, *words, user=job.user, check=False)
+    story: dict[str, Any] = json.loads(said) if said.startswith("{") else {}
+    return story
+
+
+def told(stack: Stack, job: Job, node: str = "compute1") -> str:
+    """Every sentence of `bridgectl explain`, one a line."""
+    story = explained(stack, job, node)
+    return "\n".join([str(story.get("sentence", "")), *story.get("suspicions", {}).values()])
+
+
+def meets(name: str, said: str) -> bool:
+    """Whether the sentence of this row is among what was said."""
+    return re.search(re.sub(r"\\\{\w+\\\}", ".+", re.escape(row(name).sentence)), said) is not None
+
+
+def hindered(stack: Stack, *cases: Case, seconds: float = 60) -> None:
+    """Each job waits, and its owner hears why, until they give it up; its node stays in service."""
+    queue = submitted(stack, cases)
+    for item in queue:
+        hears(stack, item.job, item.case.row, item.node, seconds)
+        assert item.case.words in told(stack, item.job, item.node)
+        stack.exec("login", "scancel", str(item.job.id), user=item.job.user)
+    stack.await_ended([item.job for item in queue], 90)
+    stack.await_idle(60)
+    assert [stack.state(item.job) for item in queue] == ["CANCELLED"] * len(queue)
+
+
+def hears(stack: Stack, job: Job, name: str, node: str = "compute1", seconds: float = 60) -> None:
+    """The job's owner is told of this row."""
+    last = ""
+
+    def look() -> bool:
+        nonlocal last
+        last = told(stack, job, node)
+        return meets(name, last)
+
+    try:
+        eventually(look, seconds, f"{name}, told to the owner of job {job.id}")
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {last}") from None
+
+
+@contextmanager
+def applied(stack: Stack, *objects: dict[str, Any]) -> Iterator[None]:
+    """These objects exist in the cluster."""
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
+    stack.kubectl("apply", "-f", "-", stdin=text)
+    try:
+        yield
+    finally:
+        stack.kubectl("delete", "--wait=true", "--ignore-not-found", "-f", "-", stdin=text)

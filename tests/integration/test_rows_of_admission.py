@@ -1,0 +1,192 @@
+"""Rows of what the API server's admission says on the real stack, of what others put into pods, and of the workload's
+name. Many jobs at once: none of them costs a node."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from .rows import NAMESPACED, Case, applied, hears, hindered, manifest
+from .stack import Stack, eventually
+
+HERE = ("-N1", "--nodelist=compute1")  # whose daemon is asked to explain
+_GROUP = "admissionregistration.k8s.io/v1"
+_PODS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+_OF_POD = "object.spec.containers[0]"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _settings(running_stack: Stack) -> Iterator[None]:
+    """A cancelled job is soon missed."""
+    with running_stack.configured(timing={"poll_period": 1.0}):
+        yield
+
+
+def marked(stack: Stack, mark: str) -> str:
+    """A job that a rule of this mark concerns, and no other rule."""
+    return manifest(stack, "sh", "-c", f"true # {mark}")
+
+
+def bears(mark: str, container: str = _OF_POD) -> str:
+    """Whether an object is of such a job, in CEL."""
+    return f"{container}.command.size() == 3 && {container}.command[2] == 'true # {mark}'"
+
+
+def meddling(mark: str, *patches: str) -> Iterator[dict[str, Any]]:
+    """A policy that changes pods of this mark."""
+    spec = {
+        "failurePolicy": "Fail",
+        "reinvocationPolicy": "Never",
+        "matchConstraints": {"resourceRules": [_PODS], "namespaceSelector": NAMESPACED},
+        "matchConditions": [{"name": "meant", "expression": bears(mark)}],
+        "mutations": [
+            {"patchType": "JSONPatch", "jsonPatch": {"expression": f"[JSONPatch{{{patch}}}]"}} for patch in patches
+        ],
+    }
+    yield from bound("MutatingAdmissionPolicy", mark, spec, {})
+
+
+def bound(kind: str, name: str, spec: dict[str, Any], binding: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A policy in force."""
+    yield {"apiVersion": _GROUP, "kind": kind, "metadata": {"name": name}, "spec": spec}
+    binding = binding | {"policyName": name}
+    yield {"apiVersion": _GROUP, "kind": f"{kind}Binding", "metadata": {"name": name}, "spec": binding}
+
+
+def probe(stack: Stack, kind: str, mark: str = "") -> str:
+    """A pod as the operator would make it, or a workload, for a dry run."""
+    limits = {"limits": {"cpu": "2"}}
+    secure = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "runAsNonRoot": True,
+        "runAsUser": 1,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    container = {"name": "pytorch", "image": "x", "resources": limits, "securityContext": secure}
+    pod = {"containers": [container | {"command": ["sh", "-c", f"true # {mark}"]}]}
+    metadata = {"name": "probe", "namespace": stack.namespace}
+    if kind == "Pod":
+        pod["schedulingGates"] = [{"name": "nobody.example.com/gate"}]
+        return json.dumps({"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": pod})
+    replicas = {"Worker": {"replicas": 1, "template": {"spec": pod}}}
+    workload = {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": metadata}
+    return json.dumps(workload | {"spec": {"pytorchReplicaSpecs": replicas}})
+
+
+def in_force(stack: Stack, kind: str, words: str, mark: str = "") -> None:
+    """The API server judges by what was just applied: a dry run says so, or shows what was changed."""
+    dry = ("create", "--dry-run=server", "-o", "json", "-f", "-")
+
+    def look() -> bool:
+        said = stack.refusal(*dry, stdin=probe(stack, kind, mark))
+        return words in (said or stack.kubectl(*dry, stdin=probe(stack, kind, mark)))
+
+    eventually(look, 30, words)
+
+
+def test_what_somebody_else_puts_into_pods(stack: Stack) -> None:
+    gate = 'op: "add", path: "/spec/schedulingGates/-", value: {"name": "somebody.example.com/gate"}'
+    term = '{"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}'
+    rule = (
+        f'{{"nodeAffinity": {{"requiredDuringSchedulingIgnoredDuringExecution": {{"nodeSelectorTerms": [{term}]}}}}}}'
+    )
+    affinity = f'op: "add", path: "/spec/affinity", value: {rule}'
+    elsewhere = 'op: "add", path: "/spec/nodeSelector", value: {"nobody.example.com/has": "this"}'
+    with applied(stack, *meddling("gate", gate), *meddling("affinity", affinity), *meddling("elsewhere", elsewhere)):
+        in_force(stack, "Pod", "somebody.example.com/gate", "gate")
+        in_force(stack, "Pod", "nodeSelectorTerms", "affinity")
+        in_force(stack, "Pod", "nobody.example.com/has", "elsewhere")
+        hindered(
+            stack,
+            Case("foreign-gate", marked(stack, "gate"), "somebody.example.com/gate"),
+            Case("foreign-affinity", marked(stack, "affinity"), options=("--no-requeue",)),
+            Case("unschedulable", marked(stack, "elsewhere"), "node affinity/selector"),
+        )
+
+
+def test_names_that_are_taken(stack: Stack) -> None:
+    """By what an earlier run has left, and by an object of somebody else: the jobs run as soon as these are gone."""
+    ours, theirs = (stack.submit(manifest(stack), *HERE, "--hold") for _ in range(2))
+    before = [taken(stack, f"slurm-demo-{job.id}-0") for job in (ours, theirs)]
+    before[0]["metadata"] |= {"labels": {"slurm-k8s-bridge/run": f"slurm-demo-{ours.id}-0"}, "finalizers": ["a.b/c"]}
+    with applied(stack, before[1]):
+        stack.kubectl("create", "-f", "-", stdin=json.dumps(before[0]))
+        for job in (ours, theirs):
+            stack.exec("login", "scontrol", "release", str(job.id), user="ml")
+        hears(stack, ours, "predecessor")
+        hears(stack, theirs, "name-taken")
+        free = (
+            "patch",
+            "pytorchjob",
+            f"slurm-demo-{ours.id}-0",
+            "--type=merge",
+            "-p",
+            '{"metadata": {"finalizers": null}}',
+        )
+        stack.kubectl("-n", stack.namespace, *free)
+    stack.await_ended([ours, theirs], 90)
+    assert [stack.state(job) for job in (ours, theirs)] == ["COMPLETED"] * 2
+
+
+def taken(stack: Stack, name: str) -> dict[str, Any]:
+    """A workload of this name that has no pods."""
+    workload: dict[str, Any] = json.loads(probe(stack, "PyTorchJob"))
+    workload["metadata"]["name"] = name
+    workload["spec"]["runPolicy"] = {"suspend": True}
+    return workload
+
+
+def test_what_bridge_toml_names_and_the_cluster_lacks(stack: Stack) -> None:
+    strange = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "strange"}, "handler": "x"}
+    with (
+        applied(stack, strange),
+        stack.configured("compute1", pod={"priority_class": "nothing"}),
+        stack.configured("compute2", pod={"runtime_class": "strange"}),
+    ):
+        hindered(
+            stack,
+            Case("site-object-missing", manifest(stack), "no PriorityClass with name nothing", node="compute1"),
+            Case("sandbox", manifest(stack), 'no runtime for "x" is configured', node="compute2"),
+        )
+
+
+def test_a_namespace_that_is_not_there_or_not_for_long(stack: Stack) -> None:
+    subject = {"kind": "ServiceAccount", "name": "slurm-k8s-bridge", "namespace": "slurm-k8s-bridge"}
+    group = "rbac.authorization.k8s.io"
+    everywhere = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "everywhere"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [subject],
+    }
+    with (
+        applied(stack, everywhere),
+        ending_namespace(stack, "ending"),
+        stack.configured("compute1", kubernetes={"namespace": "ending"}),
+        stack.configured("compute2", kubernetes={"namespace": "nowhere"}),
+    ):
+        hindered(
+            stack,
+            Case("namespace-ending", manifest(stack), "because it is being terminated", node="compute1"),
+            Case("namespace-missing", manifest(stack), 'namespaces "nowhere" not found', node="compute2"),
+        )
+
+
+@contextmanager
+def ending_namespace(stack: Stack, name: str) -> Iterator[None]:
+    """A namespace that is being deleted, and held back by an object in it."""
+    metadata = {"name": "held", "namespace": name, "finalizers": ["a.b/c"]}
+    held = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    with applied(stack, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}):
+        stack.kubectl("create", "-f", "-", stdin=json.dumps(held))
+        stack.kubectl("delete", "namespace", name, "--wait=false")
+        try:
+            yield
+        finally:
+            stack.kubectl(
+                "-n", name, "patch", "configmap", "held", "--type=merge", "-p", '{"metadata": {"finalizers": null}}'
+            )
