@@ -27,7 +27,7 @@ def test_one_rank_exits_3(stack: Stack) -> None:
 )
 def test_quick_ends_twenty_times(stack: Stack, script: str, code: str) -> None:
     spec = container_job(stack.images["small"], script)
-    jobs: list[Job] = [stack.submit(spec, "-N2", "--gpus-per-node=2") for _ in range(20)]
+    jobs: list[Job] = [stack.submit(spec, "-N2", "-n2", "--mem=512M") for _ in range(20)]  # two at a time
     stack.await_ended(jobs, 300)
     stack.await_idle(30)
     assert [stack.sacct(job, "ExitCode") for job in jobs] == [code] * 20
