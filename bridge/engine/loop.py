@@ -117,7 +117,6 @@ class Engine:
         self._left = {key: clock.now() for key, run in self._runs.items() if run.phase is Phase.PROLOG}
         self._marked = {run.mark for run in self._runs.values() if _was_given_up(run)}
         self._end_what_a_boot_ended()
-        self._forget_unattended_prologs()
         self._show()  # before anything is done: a sweep spares the runs that it is shown
         self._act()
         log.info("recovered", runs=len(self._runs))
@@ -131,18 +130,6 @@ class Engine:
                     self._apply(key, events.EpilogBegan(clock.now()))
             self._ledger.commit()
         self._journal.set_note("boot", boot)
-
-    def _forget_unattended_prologs(self) -> None:
-        """A prolog whose time was over before this daemon began waits for nothing any more, so these are not the
-        journal's last words: it is an old copy, or nobody was here when the hook gave up. To judge the run now would
-        delete what may have been training for hours; its marker and its workload say more (`adoption`)."""
-        at = clock.now()
-        for key, run in list(self._runs.items()):
-            deadline = run.rules.applied(self._config).timing.prolog_deadline
-            if run.phase is Phase.PROLOG and at >= run.began + deadline:
-                log.warning("run_forgotten", job=key.job_id, run=run.name, cause="its prolog is long over")
-                del self._runs[key], self._left[key]
-                self._ledger.forget(key)
 
     def run(self) -> None:
         """Serve until `Stop` comes. A failed journal write ends the daemon: nothing is done unwritten."""

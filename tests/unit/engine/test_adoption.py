@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridge import clock, wellknown
+from bridge import wellknown
 from bridge.config import Config
 from bridge.engine import activities as do
 from bridge.engine import adoption, door, events, loop
@@ -70,32 +70,6 @@ def test_the_comment_is_told_with_the_token_that_attach_brings(world: World) -> 
     assert attach.exit() == 0
     node.until(lambda run: run.reported == run.sentence, job)
     assert "finished: 1/1 ranks exited 0" in world.comment(job)
-
-
-def test_a_copy_made_while_the_prolog_waited_judges_no_training(
-    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The journal that is put back knows a prolog whose deadline has passed long ago."""
-    node, job = world.node(), world.job()
-    marked(node, job)
-    world.kube.on_change = lambda: None  # nothing is scheduled
-    hook = node.prolog(job)
-    node.until(lambda run: run.node_proven, job)
-    copied = world.saved(node, tmp_path / "copy")
-    node = world.successor(node)
-    world.cluster.play()
-    assert hook.exit() == 0
-    now = clock.now
-    with monkeypatch.context() as later:
-        later.setattr(clock, "now", lambda: now() + 10_000)
-        node = world.anew(node, copied)
-        attach = node.attach(job)
-        assert attach.connected.wait(10)
-        assert node.run(job).adopted and node.run(job).phase is Phase.RUNNING
-    world.ends(job, 3)
-    assert attach.exit() == 3
-    assert node.epilog(job).exit() == 0
-    assert world.is_empty
 
 
 def test_every_node_learns_its_run_again_by_itself(world: World) -> None:
