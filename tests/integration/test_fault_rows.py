@@ -4,40 +4,14 @@ Others are in test_bad_specs.py, test_failures.py, test_shared_faults.py and tes
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
+from .rows import NAMESPACED, applied, explained, manifest
 from .stack import Job, Stack, eventually
 
 HERE = ("-N1", "--nodelist=compute1")  # whose daemon is asked to explain
-NAMESPACED = {"matchLabels": {"kubernetes.io/metadata.name": "slurm-jobs"}}
 CREATED = {"apiGroups": ["kubeflow.org"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pytorchjobs"]}
-
-
-def manifest(stack: Stack, *command: str, volumes: list[Any] | None = None, **container: Any) -> str:
-    """A PyTorchJob of one worker; an init container stands in ``inits``."""
-    inits = container.pop("inits", [])
-    made = {"name": "pytorch", "image": stack.images["small"], "command": list(command or ("true",)), **container}
-    pod = {"containers": [made], "initContainers": inits, "volumes": volumes or []}
-    worker = {"replicas": 1, "template": {"spec": pod}}
-    return json.dumps(
-        {
-            "apiVersion": "kubeflow.org/v1",
-            "kind": "PyTorchJob",
-            "metadata": {"name": "x"},
-            "spec": {"pytorchReplicaSpecs": {"Worker": worker}},
-        }
-    )
-
-
-def explained(stack: Stack, job: Job) -> dict[str, Any]:
-    """What `bridgectl explain` tells the job's owner."""
-    words = ("bridgectl", "explain", str(job.id), "--json")
-    story: dict[str, Any] = json.loads(stack.exec("compute1", *words, user=job.user))
-    return story
 
 
 def refused(stack: Stack, spec: str, row: str, words: str, *options: str) -> None:
@@ -51,17 +25,6 @@ def refused(stack: Stack, spec: str, row: str, words: str, *options: str) -> Non
     story = explained(stack, job)
     assert (story["row"], story["verdict"]) == (row, "job")
     assert "the job was cancelled" in story["done"] and "told in the job's comment" in story["done"]
-
-
-@contextmanager
-def applied(stack: Stack, *objects: dict[str, Any]) -> Iterator[None]:
-    """These objects exist in the cluster."""
-    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-    stack.kubectl("apply", "-f", "-", stdin=text)
-    try:
-        yield
-    finally:
-        stack.kubectl("delete", "--wait=true", "-f", "-", stdin=text)
 
 
 def in_force(stack: Stack, kind: str, words: str) -> None:
