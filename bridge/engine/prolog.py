@@ -86,7 +86,8 @@ def _judge(config: Config, run: Run, at: float) -> Run:
 
 
 def _judgement(config: Config, run: Run, at: float) -> Judgement | None:
-    if at >= last_moment(config, run):
+    # The last pod may be seen before the clock wakes the run: then there is nothing left to wait for.
+    if at >= last_moment(config, run) and not _has_started(run):
         found = _what_it_waited_for(run)
         waited = f"not started after {_span(at - run.began)}: "
         return Judgement(Verdict.SHARED, waited + found.sentence, found.fault.name)

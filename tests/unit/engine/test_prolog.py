@@ -4,6 +4,7 @@ import pytest
 
 from bridge.engine import activities as do
 from bridge.engine import events
+from bridge.engine.prolog import last_moment
 from bridge.engine.state import Answer, Effort, Phase, Rules, SpecFile, Workload
 from bridge.job.faults import Verdict
 from bridge.job.pods import PodFacts
@@ -174,6 +175,25 @@ def test_the_deadline_is_nobodys_fault_and_says_what_it_waited_for() -> None:
     assert story.run.judgement is not None
     assert story.run.judgement.verdict is Verdict.SHARED
     assert "could not be pulled in time (rank 1 on compute2)" in story.run.judgement.sentence
+
+
+def test_pods_that_start_in_the_moment_of_the_deadline_are_let_through() -> None:
+    """Nobody has woken for the deadline when the last pod is seen: it has nothing more to wait for."""
+    story = batch().created().sees(ready(0), pod(1, gate=None))
+    assert story.wake is not None
+    story.at = last_moment(story.config, story.run) + 0.001
+    story.sees(ready(1))
+    assert story.answer() == Answer(0) and story.judgement() is None
+    assert story.replayed() == story.run
+
+
+def test_pods_that_start_after_the_deadline_was_told_change_nothing() -> None:
+    story = batch().created().sees(ready(0), pod(1, gate=None))
+    story.tell(events.Ticked(last_moment(story.config, story.run)))
+    story.sees(ready(1))
+    assert story.run.judgement is not None and story.run.judgement.verdict is Verdict.SHARED
+    assert story.answer() is None, "it is told and requeued first"
+    assert story.replayed() == story.run
 
 
 def test_a_kubelets_refusal_drains_its_own_node_alone() -> None:
