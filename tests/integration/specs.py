@@ -2,6 +2,8 @@
 
 import json
 
+# A line of shell that trains until `Stack.let_go` is called; what it shall do then stands behind it.
+UNTIL_LET_GO = "trap 'exit 143' TERM; until [ -e /tmp/let-go ]; do sleep 0.2; done"
 _CONTAINER_JOB = {"apiVersion": "slurm-k8s-bridge/v1", "kind": "ContainerJob"}
 
 
