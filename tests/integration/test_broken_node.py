@@ -1,13 +1,13 @@
 """A broken node drains itself alone, with the precise reason, and its job goes on: elsewhere, or here once mended."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from .nodes import answers, drained_alone, mended, stopped
 from .specs import container_job
-from .stack import Job, Stack, eventually
+from .stack import Stack, eventually
 
 _PATIENCE = 6  # seconds
 
@@ -17,54 +17,6 @@ def watchful(stack: Stack) -> Iterator[Stack]:
     """A stack whose daemons soon look at their own nodes, and soon believe what they see."""
     with stack.configured(timing={"node_patience": _PATIENCE, "boot_grace": 1}):
         yield stack
-
-
-@contextmanager
-def stopped(stack: Stack, node: str, unit: str) -> Iterator[None]:
-    """A unit of a node is stopped; afterwards Kubernetes shows the node whole again."""
-    try:
-        stack.exec(node, "systemctl", "stop", unit)
-        yield
-    finally:
-        stack.exec(node, "systemctl", "start", unit)
-        eventually(lambda: _is_whole(stack, node), 90, f"{node} whole again")
-
-
-def _is_whole(stack: Stack, node: str) -> bool:
-    shown = json.loads(stack.kubectl("get", "node", node, "-o", "json"))
-    ready = [item["status"] for item in shown["status"]["conditions"] if item["type"] == "Ready"]
-    taints = {taint["key"] for taint in shown["spec"].get("taints", [])}
-    return (
-        ready == ["True"]
-        and shown["status"]["allocatable"].get("nvidia.com/gpu") == "2"
-        and taints == {"slurm-k8s-bridge/slurm"}
-    )
-
-
-def answers(stack: Stack, node: str, job: Job, phase: str) -> list[tuple[int, str]]:
-    """What the hooks of a job were told on a node."""
-    told = [event for event in stack.daemon_log(node, job) if event["event"] == "hook_answered"]
-    return [(event["exit"], event["message"] or "") for event in told if event["phase"] == phase]
-
-
-def drained_alone(stack: Stack, job: Job, node: str, reason: str) -> None:
-    """This node and no other is drained, says why, and lets the job go."""
-    eventually(lambda: stack.node_states()[node] == "drained", 120, f"{node} drained, its epilog over")
-    assert [state for name, state in stack.node_states().items() if name != node and "drain" in state] == []
-    ((code, message),) = answers(stack, node, job, "prolog")
-    assert code == 1 and reason in message
-    status = json.loads(stack.exec(node, "bridgectl", "status", "-o", "json"))
-    assert status["last_fault"]["job"] == job.id and reason in status["last_fault"]["sentence"]
-    shown = stack.show(job)
-    assert shown["Restarts"] == "1" and "held" not in shown["Reason"].lower(), shown
-
-
-def mended(stack: Stack, node: str) -> None:
-    """The administrator gives the node back, and it works: whatever the last run left there is seen to first."""
-    stack.exec("slurmctld", "scontrol", "update", f"nodename={node}", "state=resume")
-    job = stack.run(container_job(stack.images["small"], "echo mended"), "-N1", "-w", node, "--gpus-per-node=2")
-    assert stack.output(job) == "mended\n"
-    assert json.loads(stack.exec(node, "bridgectl", "status", "-o", "json"))["last_fault"] is None
 
 
 def test_a_dead_kubelet(watchful: Stack) -> None:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from .nodes import stopped
 from .specs import container_job
 from .stack import NODES, Job, Stack, eventually
-from .test_broken_node import stopped
 
 GPU = "/dev/fakegpu0"
 TOKEN = "/etc/slurm-k8s-bridge/service.jwt"
