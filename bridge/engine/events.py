@@ -1,6 +1,6 @@
 """Everything that can happen to a run, as data: the journal's lines.
 
-Each carries ``at``, seconds of the boot clock, so that `step` needs no clock. The JSON form is versioned
+Each carries ``at``, seconds of the boot clock, so that the core needs no clock. The JSON form is versioned
 by `store.journal`; fields are only ever added, with defaults.
 """
 

@@ -23,10 +23,11 @@ from bridge.engine.inbox import Happened, HookArrived, HookClosed, HookScanned, 
 from bridge.engine.last_fault import Fault, LastFault
 from bridge.engine.ledger import Ledger
 from bridge.engine.logs import LogHub
-from bridge.engine.machine import met_unknown, next_run
+from bridge.engine.machine import next_run
 from bridge.engine.recover import remember, replayed
 from bridge.engine.release import epilog_answer
 from bridge.engine.scans import Scans
+from bridge.engine.sightings import met_unknown
 from bridge.engine.state import Answer, Mark, Phase, Run
 from bridge.engine.wanted import next_wake, wanted
 from bridge.job.ids import RunKey

@@ -1,6 +1,6 @@
 """What a node's daemon knows of one run. Built by replaying events, never stored itself."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Literal, Self
@@ -328,3 +328,7 @@ def forgotten_run(
     if allocation is not None:
         run = new_run(config, allocation, began)
     return replace(run, workload=Workload.UNKNOWN, marked_start=marked_start)
+
+
+# By type of event: the run after it, as far as the event itself tells; `machine` leads it on.
+Handlers = Mapping[type[Any], Callable[[Run, Any], Run]]

@@ -1,0 +1,142 @@
+"""What came of the questions to this node and to slurmctld, and what slurmctld was told."""
+
+from dataclasses import replace
+
+from bridge.engine import events
+from bridge.engine.proofs import epilog_began, given_back
+from bridge.engine.state import Effort, Handlers, Judgement, NodeFault, Phase, Run, Workload
+from bridge.job.faults import Verdict, runs, servers
+from bridge.slurm import states
+
+_EFFORTS = 5  # tries to report or to cancel before the prolog goes on without
+
+
+def _node_proven(run: Run, event: events.NodeProven) -> Run:
+    return replace(run, node_proven=True, node_gpus=event.gpus, gpu_counts=event.gpu_counts, full_disk=event.full_disk)
+
+
+def _node_refuted(run: Run, event: events.NodeRefuted) -> Run:
+    return judged(run, Judgement(Verdict.NODE, event.sentence, event.fault), event.at)
+
+
+def _node_accused(run: Run, event: events.NodeAccused) -> Run:
+    return replace(run, accusation=run.accusation or Judgement(Verdict.NODE, event.sentence, event.fault))
+
+
+def _node_looked(run: Run, event: events.NodeLooked) -> Run:
+    known, fault = run.node_fault, None
+    if event.fault:
+        lasting = known is not None and known.name == event.fault
+        since = known.since if known is not None and lasting else event.at
+        fault = NodeFault(event.fault, since, event.at, event.sentence)
+    tries = {**run.tries, "look": 0}
+    run = replace(run, looks=run.looks + 1, look_due=None, tries=tries)
+    return replace(run, node_fault=fault, batch_lost=event.batch_lost)
+
+
+def _node_faults_counted(run: Run, event: events.NodeFaultsCounted) -> Run:
+    return replace(run, faulty_others=event.others)
+
+
+def _job_learned(run: Run, event: events.JobLearned) -> Run:
+    run = replace(run, record=event.record)
+    over = event.record.restart_count > run.key.restart or states.is_over(event.record.states)
+    if not over:
+        return run
+    if run.unmarked:
+        return _ended_unmarked(run, event.at)
+    return judged(run, Judgement.of(runs.JOB_OVER.finding(states.why_over(event.record.states))), event.at)
+
+
+def _job_unknown(run: Run, event: events.JobUnknown) -> Run:
+    if run.unmarked:
+        return _ended_unmarked(run, event.at)
+    return judged(run, Judgement.of(servers.JOB_UNKNOWN.finding()), event.at)
+
+
+def _ended_unmarked(run: Run, at: float) -> Run:
+    """Without its marker no epilog comes to the daemon, so slurmctld's word stands for it."""
+    return run if run.phase is not Phase.RUNNING else epilog_began(run, events.EpilogBegan(at))
+
+
+def _not_reporting(run: Run, event: events.NotReporting) -> Run:
+    return replace(run, reporting=False, no_report=event.sentence)
+
+
+def _failed(run: Run, event: events.Failed) -> Run:
+    tries = {**run.tries, event.what: run.tried(event.what) + 1}
+    run = replace(run, tries=tries, trouble=event.sentence, trouble_fault=event.fault)
+    if event.what == "report" and tries["report"] >= _EFFORTS:
+        run = replace(run, reported=run.sentence)
+    if event.what == "cancel" and tries["cancel"] >= _EFFORTS:
+        run = replace(run, cancel=Effort.GIVEN_UP)
+    if event.what == "extend" and tries["extend"] >= _EFFORTS:
+        run = replace(run, extend=Effort.GIVEN_UP)
+    if event.what == "drain" and tries["drain"] >= _EFFORTS:
+        run = replace(run, drain=Effort.GIVEN_UP)
+    if event.what == "resume" and tries["resume"] >= _EFFORTS:
+        run = given_back(run, event.sentence)
+    return run
+
+
+def _refused(run: Run, event: events.Refused) -> Run:
+    # After an earlier try without an answer the refusal says nothing about what that one may have made.
+    if run.workload is Workload.UNKNOWN and not run.tried("create"):
+        run = replace(run, workload=Workload.NONE)
+    return judged(run, Judgement(event.verdict, event.sentence, event.fault), event.at)
+
+
+def _server_down(run: Run, event: events.ServerDown) -> Run:
+    return judged(run, Judgement(Verdict.SHARED, event.sentence, event.fault), event.at)
+
+
+def _hook_left(run: Run, event: events.HookLeft) -> Run:
+    return judged(run, Judgement.of(runs.HOOK_LEFT.finding()), event.at)
+
+
+def judged(run: Run, judgement: Judgement, at: float) -> Run:
+    """The run with the prolog's verdict; the first one stands, and none falls after the answer."""
+    if run.judgement is not None or run.phase is not Phase.PROLOG or run.prolog_answer is not None:
+        return run
+    return replace(run, judgement=judgement, judged_at=at)
+
+
+def _reported(run: Run, event: events.Reported) -> Run:
+    return replace(run, reported=event.sentence, trouble=event.given_up or run.trouble)
+
+
+def _cancelled(run: Run, event: events.Cancelled) -> Run:
+    return replace(run, cancel=Effort.GIVEN_UP if event.given_up else Effort.DONE)
+
+
+def _extended(run: Run, event: events.Extended) -> Run:
+    return replace(run, extend=Effort.GIVEN_UP if event.given_up else Effort.DONE)
+
+
+def _drained(run: Run, event: events.Drained) -> Run:
+    return replace(run, drain=Effort.GIVEN_UP if event.given_up else Effort.DONE)
+
+
+def _attached(run: Run, _event: events.Attached) -> Run:
+    return replace(run, attached=True)
+
+
+HANDLERS: Handlers = {
+    events.NodeProven: _node_proven,
+    events.NodeRefuted: _node_refuted,
+    events.NodeAccused: _node_accused,
+    events.NodeLooked: _node_looked,
+    events.NodeFaultsCounted: _node_faults_counted,
+    events.JobLearned: _job_learned,
+    events.JobUnknown: _job_unknown,
+    events.NotReporting: _not_reporting,
+    events.Failed: _failed,
+    events.Refused: _refused,
+    events.ServerDown: _server_down,
+    events.HookLeft: _hook_left,
+    events.Reported: _reported,
+    events.Cancelled: _cancelled,
+    events.Extended: _extended,
+    events.Drained: _drained,
+    events.Attached: _attached,
+}
