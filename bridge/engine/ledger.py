@@ -66,4 +66,5 @@ def _lasts(before: Run, after: Run) -> bool:
 
 def _lasting(run: Run) -> Run:
     """Without what a watch, a scan or the next failure tells again."""
-    return replace(run, pods={}, lost=frozenset(), suspicions={}, tries={}, trouble="", trouble_fault="", leftovers=())
+    run = replace(run, pods={}, lost=frozenset(), suspicions={}, leftovers=())
+    return replace(run, tries={}, trouble="", trouble_fault="", untold="")

@@ -66,8 +66,9 @@ def _not_reporting(run: Run, event: events.NotReporting) -> Run:
 def _failed(run: Run, event: events.Failed) -> Run:
     tries = {**run.tries, event.what: run.tried(event.what) + 1}
     run = replace(run, tries=tries, trouble=event.sentence, trouble_fault=event.fault)
-    if event.what == "report" and tries["report"] >= _EFFORTS:
-        run = replace(run, reported=run.sentence)
+    if event.what == "report":
+        told = run.sentence if tries["report"] >= _EFFORTS else run.reported
+        run = replace(run, reported=told, untold=event.sentence)
     if event.what == "cancel" and tries["cancel"] >= _EFFORTS:
         run = replace(run, cancel=Effort.GIVEN_UP)
     if event.what == "extend" and tries["extend"] >= _EFFORTS:
@@ -102,7 +103,7 @@ def judged(run: Run, judgement: Judgement, at: float) -> Run:
 
 
 def _reported(run: Run, event: events.Reported) -> Run:
-    return replace(run, reported=event.sentence, trouble=event.given_up or run.trouble)
+    return replace(run, reported=event.sentence, untold=event.given_up, trouble=event.given_up or run.trouble)
 
 
 def _cancelled(run: Run, event: events.Cancelled) -> Run:

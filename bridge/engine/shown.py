@@ -84,7 +84,9 @@ def _fault(run: Run) -> str | None:
 
 def _done(run: Run) -> Iterator[str]:
     """What the bridge did about this run in Slurm and in Kubernetes."""
-    if run.sentence and run.reported == run.sentence:
+    if run.untold:
+        yield f"not told in the job's comment: {run.untold}"
+    elif run.sentence and run.reported == run.sentence:
         yield "told in the job's comment"
     if not run.reporting and run.is_batch:
         yield f"not told to Slurm: {run.no_report or 'slurmrestd is not asked'}"

@@ -228,6 +228,7 @@ class Run:
     judged_at: float | None = None
     sentence: str = ""
     reported: str = ""
+    untold: str = ""  # why the job's comment does not say it
     cancel: Effort = Effort.NOT_WANTED
     extend: Effort = Effort.NOT_WANTED
     drain: Effort = Effort.NOT_WANTED

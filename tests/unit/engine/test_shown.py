@@ -8,7 +8,7 @@ from typing import Any
 
 from bridge.cli.sources import ShownRun, from_file
 from bridge.cli.table import as_objects
-from bridge.engine import shown
+from bridge.engine import events, shown
 
 from .story import batch, member, pod, ready, record
 from .world import World, config
@@ -43,6 +43,23 @@ def test_the_fields_are_those_that_are_documented() -> None:
     assert sorted(flat(ShownRun.model_validate(run).model_dump())) == sorted(fields_of("bridgectl show"))
     assert sorted(shown.row(story.run)) == sorted(fields_of("bridgectl ps"))
     assert sorted(as_objects()[0]) == sorted(fields_of("bridgectl explain --table"))
+
+
+def test_a_comment_that_could_not_be_set_is_not_said_to_be_told() -> None:
+    story = batch(1).created().sees(ready(0))
+    said = story.run.sentence
+
+    def told() -> list[str]:
+        return [line for line in shown.detail(story.run)["done"] if "comment" in line]
+
+    for _ in range(5):
+        story.tell(events.Failed(story.at, "report", "slurmrestd does not answer (x)", "slurmrestd-unreachable"))
+        assert told() == ["not told in the job's comment: slurmrestd does not answer (x)"]
+    story.tell(events.Reported(story.at, said, given_up="Slurm does not let the job's owner do this (y)"))
+    assert told() == ["not told in the job's comment: Slurm does not let the job's owner do this (y)"]
+    story.tell(events.Reported(story.at, said))
+    assert told() == ["told in the job's comment"]
+    assert story.replayed() == story.run
 
 
 def test_the_epilog_of_the_batch_node_leaves_the_time_line(world: World, tmp_path: Path) -> None:
