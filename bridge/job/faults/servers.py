@@ -156,8 +156,9 @@ SLURM_TOKEN = Fault(
     "slurm-token",
     Subject.SLURMRESTD,
     Verdict.NONE,
-    "Slurm does not accept the owner's token ({message})",
-    "the job is told nothing in its comment; the site checks AuthAltTypes=auth/jwt, jwt_key and the clocks",
+    "Slurm does not accept the token that the bridge has for this job ({message})",
+    "its comment says nothing then; the site checks AuthAltTypes=auth/jwt, jwt_key, the clocks, and "
+    "slurmrest.service_token_file where there is one",
     "slurmrestd: 401, or error 1007 with 500 (up to 24.05) or 511 (24.11): expired, revoked, of another cluster",
     phases=ALWAYS,
 )
@@ -165,8 +166,8 @@ SLURM_DENIED = Fault(
     "slurm-denied",
     Subject.SLURMRESTD,
     Verdict.NONE,
-    "Slurm does not let the job's owner do this ({message})",
-    "the site looks at what keeps owners from their own jobs",
+    "Slurm does not let the user of the bridge's token do this ({message})",
+    "the site looks at what keeps owners from their own jobs, or at the rights of slurmrest.service_user",
     "slurmrestd: errors 1, 2002, 2010",
     phases=ALWAYS,
 )

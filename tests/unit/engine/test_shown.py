@@ -55,8 +55,8 @@ def test_a_comment_that_could_not_be_set_is_not_said_to_be_told() -> None:
     for _ in range(5):
         story.tell(events.Failed(story.at, "report", "slurmrestd does not answer (x)", "slurmrestd-unreachable"))
         assert told() == ["not told in the job's comment: slurmrestd does not answer (x)"]
-    story.tell(events.Reported(story.at, said, given_up="Slurm does not let the job's owner do this (y)"))
-    assert told() == ["not told in the job's comment: Slurm does not let the job's owner do this (y)"]
+    story.tell(events.Reported(story.at, said, given_up="Slurm does not do what was asked (y)"))
+    assert told() == ["not told in the job's comment: Slurm does not do what was asked (y)"]
     story.tell(events.Reported(story.at, said))
     assert told() == ["told in the job's comment"]
     assert story.replayed() == story.run
