@@ -48,6 +48,7 @@ def _prolog_began(run: Run, event: events.PrologBegan) -> Run:
         no_report=event.no_report,
         rules=run.rules if run.rules.timing else event.rules,
         clock_offset=run.clock_offset or event.clock_offset,
+        unattended=None,
     )
 
 

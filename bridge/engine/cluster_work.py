@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Literal
 
 import structlog
 
@@ -134,8 +134,10 @@ class ClusterWork:
         last: object = None
         for change in self._kube.watch_workload(self._home(task.run), activity.name, task.stop):
             facts = workload_facts(change.object) if change.object else None
-            if change.change is Change.SYNCED and known and last is None:
-                task.post(events.WorkloadGone(clock.now()))
+            if change.change is Change.SYNCED:
+                if known and last is None:
+                    task.post(events.WorkloadGone(clock.now()))
+                _tell_listed(task, "workload")
             if facts is None or (start and facts.start != start):
                 continue
             if change.change is Change.GONE:
@@ -264,6 +266,7 @@ class _PodView:
         """One observation."""
         if change is Change.SYNCED:
             self._tell_vanished()
+            _tell_listed(self._task, "pods")
             return
         facts = pod_facts(pod)
         if facts is None or not _is_of(self._task.run, pod):
@@ -284,6 +287,11 @@ class _PodView:
                 continue
             self._task.post(events.PodGone(clock.now(), rank, uid))
         self._unseen = {}
+
+
+def _tell_listed(task: Task, what: Literal["workload", "pods"]) -> None:
+    if task.run.unattended is not None:
+        task.post(events.Listed(clock.now(), what))
 
 
 def _refused(found: Finding) -> events.Event:

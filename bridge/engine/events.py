@@ -351,6 +351,23 @@ class Scanned:
 
 
 @dataclass(frozen=True)
+class TakenUp:
+    """A daemon began, and by its journal this run is in its prolog: its hook comes back, or the journal is old."""
+
+    at: float
+    kind: Literal["taken_up"] = "taken_up"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What Kubernetes has of this run, as far as this node watches it, has been told since `TakenUp`."""
+
+    at: float
+    what: Literal["workload", "pods"]
+    kind: Literal["listed"] = "listed"
+
+
+@dataclass(frozen=True)
 class HookLeft:
     """A waiting hook is gone without its answer and has not come back in time."""
 
@@ -399,6 +416,8 @@ Event = Annotated[
     | PodsClear
     | PodsRemain
     | Scanned
+    | TakenUp
+    | Listed
     | HookLeft
     | Ticked,
     Field(discriminator="kind"),

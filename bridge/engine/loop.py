@@ -118,6 +118,7 @@ class Engine:
         self._left = {key: clock.now() for key, run in self._runs.items() if run.phase is Phase.PROLOG}
         self._marked = {run.mark for run in self._runs.values() if _was_given_up(run)}
         self._end_what_a_boot_ended()
+        self._take_up_prologs()
         self._show()  # before anything is done: a sweep spares the runs that it is shown
         self._act()
         log.info("recovered", runs=len(self._runs))
@@ -131,6 +132,12 @@ class Engine:
                     self._apply(key, events.EpilogBegan(clock.now()))
             self._ledger.commit()
         self._journal.set_note("boot", boot)
+
+    def _take_up_prologs(self) -> None:
+        """Whether their hooks still wait is seen when they come back, or do not."""
+        for key in self._left:
+            self._apply(key, events.TakenUp(clock.now()))
+        self._ledger.commit()
 
     def run(self) -> None:
         """Serve until `Stop` comes. A failed journal write ends the daemon: nothing is done unwritten."""

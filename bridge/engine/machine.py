@@ -8,7 +8,7 @@ replayed journal asks for exactly the work that a crash left undone.
 from dataclasses import replace
 
 from bridge.config import Config
-from bridge.engine import beginning, events, prolog, proofs, release, replies, sightings, stations, training
+from bridge.engine import beginning, events, prolog, proofs, release, replies, sightings, stations, training, unattended
 from bridge.engine.state import Handlers, Phase, Run
 
 _HANDLERS: Handlers = {**beginning.HANDLERS, **sightings.HANDLERS, **replies.HANDLERS, **proofs.HANDLERS}
@@ -31,7 +31,9 @@ def _known(run: Run, event: events.Event) -> Run:
 
 
 def _lead_on(config: Config, run: Run, at: float) -> Run:
-    if run.phase is Phase.PROLOG:
+    if run.unattended is not None:
+        run = unattended.advance(run, at)
+    if run.phase is Phase.PROLOG and run.unattended is None:
         run = prolog.advance(config, run, at)
     if run.phase is Phase.RUNNING:
         run = training.advance(run, at)

@@ -22,6 +22,7 @@ def epilog_began(run: Run, event: events.EpilogBegan) -> Run:
         leftovers=(),
         trouble="",
         tries=tries,
+        unattended=None,
         clock_offset=event.clock_offset or run.clock_offset,
     )
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bridge.engine import events
 from bridge.engine.proofs import epilog_began, given_back
-from bridge.engine.state import Effort, Handlers, Judgement, NodeFault, Phase, Run, Workload
+from bridge.engine.state import Effort, Handlers, Judgement, NodeFault, Phase, Run, Unattended, Workload
 from bridge.job.faults import Verdict, runs, servers
 from bridge.slurm import states
 
@@ -91,13 +91,29 @@ def _server_down(run: Run, event: events.ServerDown) -> Run:
     return judged(run, Judgement(Verdict.SHARED, event.sentence, event.fault), event.at)
 
 
+def _taken_up(run: Run, _event: events.TakenUp) -> Run:
+    waits = run.phase is Phase.PROLOG and run.prolog_answer is None and run.judgement is None
+    return replace(run, unattended=Unattended()) if waits else run
+
+
+def _listed(run: Run, event: events.Listed) -> Run:
+    if run.unattended is None:
+        return run
+    return replace(run, unattended=replace(run.unattended, listed=run.unattended.listed | {event.what}))
+
+
 def _hook_left(run: Run, event: events.HookLeft) -> Run:
+    if run.unattended is not None:
+        return replace(run, unattended=replace(run.unattended, hook_left=True))
     return judged(run, Judgement.of(runs.HOOK_LEFT.finding()), event.at)
 
 
 def judged(run: Run, judgement: Judgement, at: float) -> Run:
-    """The run with the prolog's verdict; the first one stands, and none falls after the answer."""
+    """The run with the prolog's verdict; the first one stands, and none falls after the answer, nor before it is known
+    whether a prolog waits for one."""
     if run.judgement is not None or run.phase is not Phase.PROLOG or run.prolog_answer is not None:
+        return run
+    if run.unattended is not None:
         return run
     return replace(run, judgement=judgement, judged_at=at)
 
@@ -134,6 +150,8 @@ HANDLERS: Handlers = {
     events.Failed: _failed,
     events.Refused: _refused,
     events.ServerDown: _server_down,
+    events.TakenUp: _taken_up,
+    events.Listed: _listed,
     events.HookLeft: _hook_left,
     events.Reported: _reported,
     events.Cancelled: _cancelled,

@@ -120,6 +120,14 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Unattended:
+    """A run that a daemon found in its prolog when it began, and what has come of looking for it since."""
+
+    hook_left: bool = False
+    listed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class NodeFault:
     """A row of the fault table that this node itself meets: from which look on, at which one last, its sentence."""
 
@@ -248,6 +256,7 @@ class Run:
     stations: Mapping[str, float] = field(default_factory=dict)  # seconds since the epoch; see `stations`
     adopted: bool = False
     unmarked: bool = False
+    unattended: Unattended | None = None
 
     @property
     def mark(self) -> Mark:
@@ -285,8 +294,9 @@ class Run:
     @property
     def consent(self) -> bool:
         """Whether this daemon may open a gate of this run: from the prolog to the epilog. The gates of an adopted run
-        were opened long ago: one that is closed belongs to a pod that came later."""
-        return self.phase in (Phase.PROLOG, Phase.RUNNING) and self.judgement is None and not self.adopted
+        were opened long ago: one that is closed belongs to a pod that came later. An unattended one may be like it."""
+        live = self.phase in (Phase.PROLOG, Phase.RUNNING) and self.judgement is None
+        return live and not self.adopted and self.unattended is None
 
     @property
     def own_pod_visible(self) -> bool:

@@ -45,7 +45,7 @@ def next_wake(config: Config, run: Run, at: float) -> float | None:
 
 
 def _watches(run: Run) -> Iterator[Activity]:
-    gang = run.follows and (run.workload_uid or run.attached)
+    gang = run.follows and (run.workload_uid or run.attached or run.unattended is not None)
     own_pod = not run.follows and (run.prolog_answer is None or not run.opened)
     if gang or own_pod:
         yield from _watching(run)
@@ -68,7 +68,7 @@ def _preparing(run: Run, at: float) -> Iterator[Activity]:
 
 
 def _own_node(run: Run, at: float) -> Iterator[Activity]:
-    if run.prolog_answer is not None or run.judgement is not None:
+    if run.prolog_answer is not None or run.judgement is not None or run.unattended is not None:
         return
     if run.accusation is not None:
         if run.faulty_others is None:

@@ -135,14 +135,21 @@ class Daemon:
         self._reconciles = node.reconciles
         self.recovered: Runs = {}
 
-    def start(self) -> None:
-        """Until it would say ready."""
-        self.engine.recover(self._executor)
+    def start(self) -> bool:
+        """Until it would say ready; whether it came to that and was not killed."""
+        try:
+            self.engine.recover(self._executor)
+        except Killed:
+            for server in self.servers:
+                server.start()  # else there is nothing that `_vanish` could stop
+            self._vanish()
+            return False
         self.recovered = self.engine.runs
         for server in self.servers:
             server.start()
         if self._reconciles:
             self.reconciler.start()
+        return True
 
     def serve(self) -> bool:
         """Until it ends; whether it was killed."""
@@ -230,7 +237,8 @@ class Node:
     def _live(self) -> None:
         while self._daemon.serve() and not self._ending:
             self._daemon = Daemon(self)
-            self._daemon.start()
+            while not self._daemon.start():
+                self._daemon = Daemon(self)
             self.lives += 1
 
     @property

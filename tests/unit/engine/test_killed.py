@@ -1,5 +1,7 @@
 """The daemon killed at every point of a run: the run goes on and ends as if nothing had happened."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.engine.state import Phase
@@ -23,13 +25,13 @@ def test_killed_before_and_after_every_line_of_the_journal(world: World) -> None
     assert world.is_empty
     assert world.workloads_ever() == 1
     kinds = {kind for _, kind in node.perils.struck}
-    # Not gate_opened and workload_deleted: what was done before the kill is seen in the pod's or workload's own
-    # state after it, so those lines need not be written a second time (each is struck by itself below).
+    # Not workload_created, gate_opened and workload_deleted: what was done before the kill is seen in the pod's or
+    # workload's own state after it, so those lines need not be written a second time (each is struck by itself below).
     assert kinds >= {
         "prolog_began",
         "job_learned",
         "node_proven",
-        "workload_created",
+        "taken_up",
         "pod_seen",
         "epilog_began",
         "pods_clear",
@@ -83,7 +85,8 @@ def test_killed_while_the_prolog_waits(world: World) -> None:
     batch = first.prolog(job)
     first.until(lambda run: run.own_pod is not None and run.own_pod.ready, job)
     before, after = first.crash()
-    assert before == after
+    assert after[job.key].unattended is not None
+    assert before[job.key] == replace(after[job.key], unattended=None)
     eventually(lambda: first.engine.waiting_hooks)
     assert batch.waits
     member = second.prolog(job)
