@@ -88,7 +88,7 @@ class Daemon:
             ask = asking(rest, service)
         adopter = Adopter(config, kube, self._runs, node, _marker, self._engine.happened, ask, rest)
         self._reconciler = Reconciler(config, kube, self._runs, node, ask, adopter.take_up)
-        self._executor = Executor(works, self._engine.happened)
+        self._executor = Executor(works, self._engine.came)
         self._servers = [
             Server("hook", listener("hook", Path(wellknown.HOOK_SOCKET), 0o600), HookDoor(self._engine), HOOKS),
             Server(

@@ -24,7 +24,7 @@ log = structlog.get_logger()
 _FIRST_DELAY = 0.1  # seconds before the second attempt; doubled for each further one
 _LONGEST_DELAY = 5.0
 
-Post = Callable[[RunKey, events.Event], None]
+Post = Callable[[Run, events.Event], None]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Executor:
     def start(self, run: Run, activity: Activity) -> None:
         """Begin this activity for this run."""
         key = run.key
-        task = Task(run, activity, lambda event: self._post(key, event))
+        task = Task(run, activity, lambda event: self._post(run, event))
         self._tasks[key, activity] = task
         lane = self._lanes.setdefault((key, activity.lane), threading.Lock())
         name = f"{run.name}:{type(activity).__name__}"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from bridge.engine import events
 from bridge.engine.desk import Hook
+from bridge.engine.state import Mark
 from bridge.job.ids import RunKey
 from bridge.slurmrest.api import Credential
 from bridge.wire.messages import ScanReply
@@ -11,10 +12,12 @@ from bridge.wire.messages import ScanReply
 
 @dataclass(frozen=True)
 class Happened:
-    """An event of a run."""
+    """An event of a run. ``of`` is the run that an activity belonged to, None where nobody can mistake it: a job id
+    comes back, and a late word about the run that had it before is not the new one's."""
 
     key: RunKey
     event: events.Event
+    of: Mark | None = None
 
 
 @dataclass(frozen=True)

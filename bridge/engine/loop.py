@@ -74,8 +74,12 @@ class Engine:
         self._inbox.put(message)
 
     def happened(self, key: RunKey, event: events.Event) -> None:
-        """An event of a run; what the executor calls."""
+        """An event of a run."""
         self.post(Happened(key, event))
+
+    def came(self, run: Run, event: events.Event) -> None:
+        """What came of an activity that was begun for this run."""
+        self.post(Happened(run.key, event, run.mark))
 
     def credential(self, key: RunKey) -> Credential | None:
         """The owner's token of a run, while a hook has brought one to this process."""
@@ -177,8 +181,10 @@ class Engine:
         match message:
             case Happened(key, events.Adopted() as event):
                 self._adopt(key, event)
-            case Happened(key, event):
-                self._apply(key, event)
+            case Happened(key, event, of):
+                known = self._runs.get(key)
+                if of is None or known is None or known.mark == of:
+                    self._apply(key, event)
             case HookArrived(hook):
                 self._arrive(hook)
             case HookScanned(hook, reply):

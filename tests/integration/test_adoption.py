@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from .specs import container_job
+from .rows import manifest
+from .specs import UNTIL_LET_GO, container_job
 from .stack import NODES, Job, Stack, eventually
 
 _STATE = "/var/lib/slurm-k8s-bridge"
@@ -70,6 +71,39 @@ def test_a_lost_journal_changes_nothing_for_a_training(stack: Stack, what: str) 
         assert {node: adoptions(stack, node, well) for node in NODES} == {node: [True] for node in NODES}
         for node in NODES:
             stack.epilog_answered(node, well)
+
+
+def test_a_journal_from_a_waiting_prolog_is_put_back_under_its_training(stack: Stack) -> None:
+    """By that journal no pod has started and no hook is there: what runs now is believed instead."""
+    stack.registry({"mode": "hang", "match": "/skb/small/"})
+    training = f"{UNTIL_LET_GO}; echo trained; exit 3"
+    job = stack.submit(manifest(stack, "sh", "-c", training, imagePullPolicy="Always"), "-N2", "-c1")
+    eventually(lambda: [pod["spec"].get("nodeName") for pod in stack.objects("pods")] == list(NODES), 60, "bound pods")
+    for node in NODES:
+        saved(stack, node)
+    stack.registry({"mode": "ok"})
+    eventually(lambda: _trains(stack, job), 90, "training")
+    for node in NODES:
+        lost(stack, node, "restored")
+    for node in NODES:
+        eventually(lambda node=node: _goes_on(stack, node, job), 60, f"its run goes on by {node}")  # type: ignore[misc]
+    stack.let_go(job)
+    stack.await_ended([job], 60)
+    stack.await_idle(60)
+    assert stack.sacct(job, "State,ExitCode") == "FAILED|3:0"
+    assert stack.output(job).count("trained") == 2
+
+
+def _trains(stack: Stack, job: Job) -> bool:
+    """Both prologs have been answered."""
+    told = [event for node in NODES for event in stack.daemon_log(node, job) if event["event"] == "hook_answered"]
+    return [event["exit"] for event in told] == [0, 0]
+
+
+def _goes_on(stack: Stack, node: str, job: Job) -> bool:
+    """The last daemon has found the run at work."""
+    phases = [event for event in stack.daemon_log(node, job) if event["event"] == "phase"]
+    return phases[-1]["phase"] == "running" and phases[-1]["cause"] in ("hook_left", "listed")
 
 
 def test_without_its_marker_slurmctlds_word_keeps_a_training_and_ends_it(stack: Stack) -> None:

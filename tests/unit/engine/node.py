@@ -125,7 +125,7 @@ class Daemon:
         runs, post = (lambda: self.engine.runs), self.engine.happened
         adopter = Adopter(config, kube, runs, node.name, node.markers.get, post, ask, slurm)
         self.reconciler = Reconciler(config, kube, runs, node.name, ask, adopter.take_up)
-        self._executor = Executor(works, self.engine.happened)
+        self._executor = Executor(works, self.engine.came)
         hooks = HookDoor(self.engine)
         users = UserDoor(config, self.engine, self.hub, node.name, self.reconciler, adopter, service)
         self.servers = [

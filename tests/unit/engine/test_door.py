@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from bridge import clock
-from bridge.engine import door
-from bridge.engine.state import Phase
+from bridge.engine import door, events
+from bridge.engine.state import Phase, Workload
 
 from .clients import Job
 from .node import Node, eventually
@@ -194,6 +194,17 @@ def test_a_job_id_that_comes_back_is_another_run(world: World) -> None:
     eventually(lambda: node.replayed() == node.engine.runs)
     assert node.epilog(new).answer()["released"] == [7]
     assert world.is_empty
+
+
+def test_a_late_word_about_the_run_that_had_the_job_id_before_is_not_of_the_new_one(world: World) -> None:
+    node, old = world.node(), world.job()
+    world.running(node, old)
+    former = node.run(old)
+    new = world.job(start=1_800_000_000)
+    world.running(node, new)
+    node.engine.came(former, events.WorkloadGone(clock.now()))
+    node.engine.came(node.run(new), events.Attached(clock.now()))
+    assert node.until(lambda run: run.attached, new).workload is Workload.LIVE
 
 
 def test_the_output_of_the_old_run_of_a_job_id_is_not_shown_to_the_new_one(world: World) -> None:

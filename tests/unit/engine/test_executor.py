@@ -12,7 +12,6 @@ from bridge.engine.activities import Activity
 from bridge.engine.executor import Executor, Task, Work
 from bridge.engine.state import Run, new_run
 from bridge.errors import Unavailable
-from bridge.job.ids import RunKey
 
 from .clients import PATIENCE
 from .story import CONFIG, allocation
@@ -37,7 +36,7 @@ class Stage:
         works: dict[type[Activity], Work] = dict.fromkeys(self.may_end, self._work)
         self.executor = Executor(works, self._post)
 
-    def _post(self, _key: RunKey, event: events.Event) -> None:
+    def _post(self, _run: Run, event: events.Event) -> None:
         self.told.put(event)
 
     def _work(self, task: Task) -> events.Event | None:
