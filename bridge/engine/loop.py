@@ -212,7 +212,8 @@ class Engine:
             return
         remember(self._runs, before, after)
         self._touched.add(key)
-        if after.phase is Phase.RELEASED and not any(hook.waits_for_release_of(key) for hook in self._desk):
+        now_released = after.phase is Phase.RELEASED and (before is None or before.phase is not Phase.RELEASED)
+        if now_released and not any(hook.waits_for_release_of(key) for hook in self._desk):
             self._marked.add(after.mark)
         self._ledger.enter(before, after, event)
         _tell(before, after, event)

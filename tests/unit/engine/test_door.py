@@ -63,6 +63,8 @@ def test_a_marker_that_the_epilog_removed_is_not_told_again(world: World) -> Non
     node, job = world.node(), world.job()
     world.running(node, job)
     assert node.epilog(job).answer()["released"] == [7]
+    node.engine.came(node.run(job), events.Attached(clock.now()))  # a late word about it
+    node.until(lambda run: run.attached, job)
     assert node.foreign_prolog(8).answer()["released"] == []
     node.crash()
     assert node.foreign_prolog(8).answer()["released"] == []
