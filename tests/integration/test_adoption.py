@@ -44,9 +44,9 @@ def counting(stack: Stack, *options: str, then: str = "exit 0") -> Job:
     return stack.submit(container_job(stack.images["small"], f"{_COUNT}; {then}"), "-c1", *options)
 
 
-def adoptions(stack: Stack, node: str, job: Job) -> list[bool]:
+def adoptions(stack: Stack, node: str, job: Job) -> set[bool]:
     """Of the runs of this job that were adopted on this node: whether their marker was there."""
-    return [event["marked"] for event in stack.daemon_log(node, job) if event["event"] == "run_adopted"]
+    return {event["marked"] for event in stack.daemon_log(node, job) if event["event"] == "run_adopted"}
 
 
 @pytest.mark.parametrize("what", ["wiped", "restored"])
@@ -68,7 +68,7 @@ def test_a_lost_journal_changes_nothing_for_a_training(stack: Stack, what: str) 
         assert "exited 3" in said[-1]
         assert "2/2 ranks exited 0" in stack.comment(well)
         assert "exited 3" in stack.comment(failing)
-        assert {node: adoptions(stack, node, well) for node in NODES} == {node: [True] for node in NODES}
+        assert {node: adoptions(stack, node, well) for node in NODES} == {node: {True} for node in NODES}
         for node in NODES:
             stack.epilog_answered(node, well)
 
@@ -117,7 +117,7 @@ def test_without_its_marker_slurmctlds_word_keeps_a_training_and_ends_it(stack: 
     well, cancelled = counting(stack, *where), counting(stack, *where, then="trap 'exit 143' TERM; sleep 300 & wait")
     eventually(lambda: all("line 2\n" in stack.output(job) for job in (well, cancelled)), 60, "training")
     lost(stack, node, "everything")
-    eventually(lambda: adoptions(stack, node, well) == adoptions(stack, node, cancelled) == [False], 60, "adoption")
+    eventually(lambda: adoptions(stack, node, well) == adoptions(stack, node, cancelled) == {False}, 60, "adoption")
     stack.await_ended([well], 60)
     assert stack.sacct(well, "State,ExitCode") == "COMPLETED|0:0"
     said = stack.output(well).splitlines()
