@@ -1,5 +1,6 @@
 """The activities by which a daemon finds out about its own node."""
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -72,7 +73,7 @@ class NodeWork:
             kubelet=complaint,
             pod_untouched=bool(complaint) and self._is_untouched(task.run),
             boot_id=self._boot_id,
-            began=clock.wall() - (clock.now() - task.run.began),
+            began=_began(task.run),
             gpus_due=self._gpus_due(task.run),
             gpu_resource=" and ".join(self._config.gpu.resources),
             full_before=task.run.full_disk,
@@ -144,6 +145,12 @@ class NodeWork:
 
     def _namespace_of(self, run: Run) -> str:
         return run.rules.namespace or self._namespace
+
+
+def _began(run: Run) -> float:
+    """When the prolog began, by the calendar of then or by that of now: the kubelet's times may be of either, where it
+    has been set meanwhile, and nothing that came since may seem older than the job."""
+    return run.began + min(run.clock_offset or math.inf, clock.offset())
 
 
 def _host(event: Object) -> str:
