@@ -115,7 +115,7 @@ API_CONFLICT = Fault(
     Verdict.RETRY,
     "an object changed while the bridge worked on it ({message})",
     "the bridge looks again; nothing to do",
-    "API server: 409, or a JSON patch whose test does not hold",
+    "API server: 409; 422 'the server rejected our request …' for a JSON patch whose test does not hold",
     None,
     ALWAYS,
 )
@@ -251,6 +251,7 @@ ROWS = (
 )
 
 _TLS = re.compile(r"certificate|CERTIFICATE|\bx509\b|\bSSL\b.*(alert|verify)", re.IGNORECASE)
+_PATCH_TEST = re.compile(r"the server rejected our request due to an error in our request")
 _SLURMCTLD = frozenset({"-1", "1800", "2020"})
 _SLURM = (
     (Unauthenticated, SLURM_TOKEN),
@@ -276,6 +277,8 @@ def _kubernetes(error: BridgeError) -> Fault:
         return API_CREDENTIAL
     if admission.is_rbac(message):
         return API_FORBIDDEN
+    if isinstance(error, Invalid) and _PATCH_TEST.search(message):
+        return API_CONFLICT
     if isinstance(error, NotFound | Forbidden | Invalid):
         found = admission.of_creation(error)
         return UNKNOWN if found is None else found.fault

@@ -132,6 +132,7 @@ KUBE = [
     ("crd-missing", Unavailable("Kubernetes: HTTP status 404", status=404)),
     ("api-credential", Unauthenticated("Kubernetes: Unauthorized", status=401)),
     ("api-conflict", Conflict("Kubernetes: the object has been modified", status=409)),
+    ("api-conflict", Invalid("Kubernetes: the server rejected our request due to an error in our request", status=422)),
     ("api-forbidden", Forbidden('Kubernetes: pods "p" is forbidden: User "u" cannot patch resource "pods"')),
     ("webhook-down", Unavailable("Kubernetes: Internal error occurred: failed calling webhook", status=500)),
     ("unknown", Forbidden("Kubernetes: HTTP status 403", status=403)),
