@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from bridge import wellknown
+from bridge.cli import messages
 from bridge.cli.asked import without_run
 from bridge.errors import BridgeError
 from bridge.wire.client import DaemonGone, ask
@@ -111,7 +112,9 @@ class _Reader:
 
     @staticmethod
     def _end(frame: dict[str, Any]) -> int:
-        code = int(frame["exit"])
+        code, unread = int(frame["exit"]), frame.get("unread")
+        if unread:
+            _say(messages.LINES_LOST.sentence(ranks=", ".join(map(str, unread))))
         if code:
             _say(frame["reason"])
         return code

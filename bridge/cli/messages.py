@@ -119,6 +119,13 @@ POD_GONE = Message(
     "its last lines cannot be read any more",
     "see the job's output in {output}",
 )
+LINES_LOST = Message(
+    "lines-lost",
+    "the training has ended, and the last lines of rank {ranks} did not come in time: API server or kubelet do not "
+    "give them",
+    "the job ends all the same, and its output lacks them",
+    "write what must not be lost to a file, and tell the site's administrator",
+)
 OUTPUT_FILE = Message(
     "output-file",
     "{what}",

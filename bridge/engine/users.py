@@ -280,16 +280,22 @@ class _Attachment:
         at = clock.now()
         self._known_at = at if self._known_at is None else self._known_at
         waited = at - self._known_at
-        if not self._has_said_all(run, outcome, waited) or (_is_reporting(run) and waited < _REPORT_GRACE):
+        missing = self._missing(run)
+        if not _has_said_enough(outcome, missing, waited) or (_is_reporting(run) and waited < _REPORT_GRACE):
             return None
-        return {"kind": "end", "exit": outcome.exit_code, "reason": outcome.reason}
+        end = {"kind": "end", "exit": outcome.exit_code, "reason": outcome.reason}
+        return end | ({"unread": sorted(missing)} if missing else {})
 
-    def _has_said_all(self, run: Run, outcome: Outcome, waited: float) -> bool:
+    def _missing(self, run: Run) -> set[int]:
+        """The ranks whose last lines have not come yet."""
         followed = {item.rank for item in wanted(run, clock.now()) if isinstance(item, FollowLog)}
-        missing = followed - self._ended
-        if not missing or waited >= _FAILING_GRACE:
-            return True
-        return waited >= _REST_GRACE and outcome.rank is not None and outcome.rank not in missing
+        return followed - self._ended
+
+
+def _has_said_enough(outcome: Outcome, missing: set[int], waited: float) -> bool:
+    if not missing or waited >= _FAILING_GRACE:
+        return True
+    return waited >= _REST_GRACE and outcome.rank is not None and outcome.rank not in missing
 
 
 def _is_reporting(run: Run) -> bool:

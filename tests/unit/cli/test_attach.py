@@ -89,6 +89,12 @@ def test_it_asks_again_until_the_daemon_takes_the_question(attached: Any, script
     assert attached(Daemon(script, script, [ATTACHED, END])) == 3
 
 
+def test_lines_that_did_not_come_are_missed_aloud(attached: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert attached(Daemon([ATTACHED, END | {"unread": [0, 3]}])) == 3
+    said = capsys.readouterr().err
+    assert "the last lines of rank 0, 3 did not come in time" in said and "rank 0 exited 3" in said
+
+
 @pytest.mark.parametrize("broke", [[], [REFUSED]])
 def test_patience_begins_when_the_connection_breaks_and_not_with_the_last_line(attached: Any, broke: Any) -> None:
     """A training may say nothing for hours before its daemon is replaced."""

@@ -122,6 +122,20 @@ def test_an_attach_that_went_away_holds_no_connection(world: World) -> None:
     eventually(lambda: node.connections == 0)
 
 
+def test_last_lines_that_do_not_come_are_waited_for_and_then_told_to_be_missing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(users, "_FAILING_GRACE", 0.5)
+    node, job = world.node(), world.job()
+    logs = world.kube.faults.hold("pod")  # the first thing that is asked for before a log
+    world.running(node, job)
+    attach = node.attach(job)
+    world.ends(job, 3)
+    assert attach.exit() == 3
+    assert attach.end is not None and attach.end["unread"] == [0]
+    logs.set()
+
+
 def test_the_end_does_not_wait_for_ranks_that_nobody_follows(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """As above sixteen nodes."""
     monkeypatch.setattr(wanted, "FOLLOWED_RANKS", 1)
