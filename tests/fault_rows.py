@@ -7,17 +7,28 @@ it, or a story of the engine.
 _MEDDLED = "test_rows_of_admission.py::test_what_somebody_else_puts_into_pods"
 _NAMES = "test_rows_of_admission.py::test_names_that_are_taken"
 _LACKS = "test_rows_of_admission.py::test_what_bridge_toml_names_and_the_cluster_lacks"
+_SAID = "test_rows_of_admission.py::test_what_admission_says_of_workload_and_pods"
+_CRD = "test_rows_of_operator.py::test_a_crd_that_is_too_old_and_then_not_served"
+_OPERATOR = "test_rows_of_operator.py::test_an_operator_that_is_silent_and_then_may_not_make_pods"
+_OUTLIVED = "test_rows_of_servers.py::test_an_api_server_that_is_slow_or_at_fault_is_outlived"
 _NAMESPACE = "test_rows_of_admission.py::test_a_namespace_that_is_not_there_or_not_for_long"
 
 ON_THE_STACK = {
+    "admission-denied": _SAID,
     "allocation-unfit": "test_bad_specs.py::test_some_gpus_of_a_node",
+    "api-certificate": "test_rows_of_servers.py::test_what_is_not_trusted_is_told_until_it_is_renewed",
+    "api-conflict": "test_rows_of_servers.py::test_a_pod_that_changes_between_look_and_patch",
     "api-credential": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
+    "api-fault": _OUTLIVED,
     "api-forbidden": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
     "api-outage": "test_shared_faults.py::test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job",
+    "api-throttled": _OUTLIVED,
     "api-unreachable": "test_shared_faults.py::test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job",
     "bad-command": "test_fault_rows.py::test_a_command_that_is_not_there",
     "container-config": "test_fault_rows.py::test_a_variable_of_a_missing_secret",
     "container-create": "test_fault_rows.py::test_a_mount_on_a_file",
+    "crd-missing": _CRD,
+    "crd-too-old": _CRD,
     "disk-full": "test_broken_node.py::test_a_full_disk",
     "earlier-run": "test_broken_node.py::test_leftovers_of_an_earlier_run_that_will_not_die",
     "foreign-affinity": _MEDDLED,
@@ -40,7 +51,12 @@ ON_THE_STACK = {
     "name-taken": _NAMES,
     "namespace-ending": _NAMESPACE,
     "namespace-missing": _NAMESPACE,
+    "object-invalid": _SAID,
+    "object-too-large": _SAID,
+    "operator-forbidden": _OPERATOR,
+    "operator-silent": _OPERATOR,
     "out-of-memory": "test_fault_rows.py::test_a_rank_that_runs_out_of_memory",
+    "pod-security": _SAID,
     "pods-remain": "test_release.py::test_a_pod_whose_kubelet_is_dead",
     "policy": "test_fault_rows.py::test_an_admission_policy",
     "predecessor": _NAMES,
@@ -52,25 +68,21 @@ ON_THE_STACK = {
     "site-object-missing": _LACKS,
     "spec-refused": "test_bad_specs.py::test_bad_spec",
     "spec-unreadable": "test_bad_specs.py::test_file_missing",
+    "unknown-field": _SAID,
     "unschedulable": _MEDDLED,
     "unschedulable-tainted": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
     "volume-missing": "test_fault_rows.py::test_a_volume_of_a_missing_secret",
+    "webhook-denied": _SAID,
     "webhook-down": "test_fault_rows.py::test_a_webhook_that_does_not_answer_is_nobodys_mistake",
 }
 
 # What could be made to happen, and how, but has no test yet.
 NOT_YET = {
-    "admission-denied": "a runtime class whose overhead differs from the pod's",
-    "api-certificate": "another authority in the kubeconfig of a node",
-    "api-fault": "a proxy before the API server that answers 503",
-    "api-throttled": "a FlowSchema for the daemons with a priority level without seats",
     "claim-missing": "a volume of the site whose claim nobody has made",
     "container-config-late": "a FlowSchema without seats for kubelets that ask for secrets",
     "container-lost": "a container that is removed while its kubelet is stopped",
     "container-too-small": "--mem=1M",
     "crash-loop": "a restartable init container whose command is not there",
-    "crd-missing": "the CRD's version with served: false",
-    "crd-too-old": "a CRD without the field schedulingGates",
     "daemon-silent": "a prolog hook with short patience while the daemon's sockets are closed",
     "deadline": "a paused API server, and a time-out beyond the prolog's deadline",
     "ended-by-slurm": "bridgectl attach from outside the job, and scancel",
@@ -91,13 +103,8 @@ NOT_YET = {
     "node-unknown": "a cluster.node_name without a Node",
     "not-scanned": "an epilog hook that is killed while its pod ends",
     "not-started": "a stopped scheduler",
-    "object-invalid": "an imagePullPolicy that there is not",
-    "object-too-large": "400,000 characters that Kubernetes writes as six each",
-    "operator-forbidden": "the operator's role without the right to create pods",
-    "operator-silent": "a stopped operator whose webhook may fail",
     "pod-deleted": "kubectl delete pod while the training runs",
     "pod-failed": "a pod whose status a controller sets to Failed",
-    "pod-security": "a mutating policy that sets hostNetwork",
     "runtime-no-space": "a log directory without room",
     "slurm-denied": "a service token of a user without rights",
     "slurm-foreign-job": "a prolog hook by hand for another user's job",
@@ -110,18 +117,15 @@ NOT_YET = {
     "slurmrestd-version": "a slurmrest.url of another server",
     "spec-word": "two words k8s= in one comment",
     "unknown": "an event of an unknown reason on a pod that waits",
-    "unknown-field": "a field under lifecycle that the CRD does not know",
     "unschedulable-full": "a pod of somebody else that is bound to the node",
     "volume-attach": "a claim of a CSI driver that no node has",
     "volume-mount": "a claim of a directory that is not there",
-    "webhook-denied": "the operator's webhook, asked about pods",
     "workload-deleted": "kubectl delete pytorchjob while the training runs",
 }
 
 # What cannot be made to happen on this stack.
 NOT_HERE = {
     "admission-starting": "lasts a moment after a start of the API server, and no client can hold it there",
-    "api-conflict": "two writers of one pod at the same moment: nothing can be put between the read and the patch",
     "api-expired": "the watch lists anew by itself and tells nobody",
     "bridge-bug": "would need a bug",
     "evicted-for-storage": "the kubelets of the stack do not account for disk space (localStorageCapacityIsolation)",

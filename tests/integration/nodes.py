@@ -16,10 +16,11 @@ def stopped(stack: Stack, node: str, unit: str) -> Iterator[None]:
         yield
     finally:
         stack.exec(node, "systemctl", "start", unit)
-        eventually(lambda: _is_whole(stack, node), 90, f"{node} whole again")
+        eventually(lambda: is_whole(stack, node), 90, f"{node} whole again")
 
 
-def _is_whole(stack: Stack, node: str) -> bool:
+def is_whole(stack: Stack, node: str) -> bool:
+    """Whether Kubernetes shows all of a node."""
     shown = json.loads(stack.kubectl("get", "node", node, "-o", "json"))
     ready = [item["status"] for item in shown["status"]["conditions"] if item["type"] == "Ready"]
     taints = {taint["key"] for taint in shown["spec"].get("taints", [])}

@@ -92,6 +92,27 @@ def hindered(stack: Stack, *cases: Case, seconds: float = 60) -> None:
     assert [stack.state(item.job) for item in queue] == ["CANCELLED"] * len(queue)
 
 
+def refused(stack: Stack, *cases: Case, seconds: float = 150) -> None:
+    """Each job is cancelled for its row, its owner is told once, and its node stays in service."""
+    queue = submitted(stack, cases)
+    stack.await_ended([item.job for item in queue], seconds)
+    stack.await_idle(60)
+    for item in queue:
+        _is_refused(stack, item)
+
+
+def _is_refused(stack: Stack, item: Submitted) -> None:
+    case, job = item.case, item.job
+    assert stack.state(job) == "CANCELLED", f"{case.row}: {stack.output(job)}"
+    comment = stack.comment(job)
+    assert case.words in comment and comment.startswith("k8s=job.yaml | k8s: failed: "), comment
+    (line,) = stack.output(job).splitlines()
+    assert line.startswith("slurm-k8s-bridge: ") and case.words in line, line
+    story = explained(stack, job, item.node)
+    assert (story["row"], story["verdict"]) == (case.row, "job"), story
+    assert "the job was cancelled" in story["done"] and "told in the job's comment" in story["done"]
+
+
 def hears(stack: Stack, job: Job, name: str, node: str = "compute1", seconds: float = 60) -> None:
     """The job's owner is told of this row."""
     last = ""
@@ -116,3 +137,18 @@ def applied(stack: Stack, *objects: dict[str, Any]) -> Iterator[None]:
         yield
     finally:
         stack.kubectl("delete", "--wait=true", "--ignore-not-found", "-f", "-", stdin=text)
+
+
+@contextmanager
+def changed(stack: Stack, kind: str, name: str, path: str, value: Any = None) -> Iterator[None]:
+    """One field of an object that belongs to no namespace has another value, or is not there; then its own again."""
+    field: Any = json.loads(stack.kubectl("get", kind, name, "-o", "json"))
+    for part in path.strip("/").split("/"):
+        field = field[int(part)] if isinstance(field, list) else field[part]
+    there = {"op": "remove", "path": path} if value is None else {"op": "add", "path": path, "value": value}
+    back = {"op": "add", "path": path, "value": field}
+    try:
+        stack.kubectl("patch", kind, name, "--type=json", "-p", json.dumps([there]))
+        yield
+    finally:
+        stack.kubectl("patch", kind, name, "--type=json", "-p", json.dumps([back]))

@@ -194,6 +194,11 @@ class Stack:
         done = subprocess.run(self._kubectl(*words), capture_output=True, text=True, check=False, input=stdin)
         return done.stderr if done.returncode else ""
 
+    def answer(self, *words: str, stdin: str | None = None) -> str:
+        """What kubectl says, done or refused."""
+        done = subprocess.run(self._kubectl(*words), capture_output=True, text=True, check=False, input=stdin)
+        return done.stderr if done.returncode else done.stdout
+
     def _kubectl(self, *words: str) -> list[str]:
         return [self.description["kubectl"], "--kubeconfig", self.description["admin_kubeconfig"], *words]
 

@@ -3,69 +3,36 @@
 Others are in test_bad_specs.py, test_failures.py, test_shared_faults.py and test_broken_node.py.
 """
 
-import json
-
 import pytest
 
-from .rows import NAMESPACED, applied, explained, manifest
+from .policies import ADMISSION, in_force
+from .rows import NAMESPACED, Case, applied, explained, manifest, refused
 from .stack import Job, Stack, eventually
 
 HERE = ("-N1", "--nodelist=compute1")  # whose daemon is asked to explain
 CREATED = {"apiGroups": ["kubeflow.org"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pytorchjobs"]}
 
 
-def refused(stack: Stack, spec: str, row: str, words: str, *options: str) -> None:
-    """The job is cancelled for this row, its owner is told once, and its node stays in service."""
-    job = stack.submit(spec, *HERE, *options)
-    eventually(lambda: stack.state(job) == "CANCELLED", 90, f"job {job.id} cancelled")
-    stack.await_idle(60)
-    assert words in stack.comment(job) and stack.comment(job).startswith("k8s=job.yaml | k8s: failed: ")
-    (line,) = stack.output(job).splitlines()
-    assert line.startswith("slurm-k8s-bridge: ") and words in line
-    story = explained(stack, job)
-    assert (story["row"], story["verdict"]) == (row, "job")
-    assert "the job was cancelled" in story["done"] and "told in the job's comment" in story["done"]
-
-
-def in_force(stack: Stack, kind: str, words: str) -> None:
-    """The API server judges by what was just applied: a dry run says so."""
-    pod = {"name": "pytorch", "image": "x", "resources": {"limits": {"cpu": "2"}}}
-    probe = {
-        "apiVersion": "kubeflow.org/v1",
-        "kind": "PyTorchJob",
-        "metadata": {"name": "probe", "namespace": stack.namespace},
-        "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 1, "template": {"spec": {"containers": [pod]}}}}},
-    }
-    if kind == "Pod":
-        probe = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "probe", "namespace": stack.namespace},
-            "spec": {"containers": [pod]},
-        }
-    eventually(
-        lambda: words in stack.refusal("create", "--dry-run=server", "-f", "-", stdin=json.dumps(probe)), 30, words
-    )
-
-
 def test_a_volume_of_a_missing_secret(stack: Stack) -> None:
     volumes = [{"name": "v", "secret": {"secretName": "nothing"}}]
     spec = manifest(stack, volumes=volumes, volumeMounts=[{"name": "v", "mountPath": "/v"}])
-    refused(stack, spec, "volume-missing", 'secret "nothing" not found')
+    refused(stack, Case("volume-missing", spec, 'secret "nothing" not found'))
 
 
 def test_a_variable_of_a_missing_secret(stack: Stack) -> None:
     env = [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "nothing", "key": "k"}}}]
-    refused(stack, manifest(stack, env=env), "container-config", 'secret "nothing" not found')
+    refused(stack, Case("container-config", manifest(stack, env=env), 'secret "nothing" not found'))
 
 
 def test_an_init_container_that_fails(stack: Stack) -> None:
     init = {"name": "prepare", "image": stack.images["small"], "command": ["sh", "-c", "exit 3"]}
-    refused(stack, manifest(stack, inits=[init]), "init-failed", "the init container prepare of rank 0 on compute1")
+    refused(
+        stack, Case("init-failed", manifest(stack, inits=[init]), "the init container prepare of rank 0 on compute1")
+    )
 
 
 def test_a_command_that_is_not_there(stack: Stack) -> None:
-    refused(stack, manifest(stack, "no-such-program"), "bad-command", "executable file not found in $PATH")
+    refused(stack, Case("bad-command", manifest(stack, "no-such-program"), "executable file not found in $PATH"))
 
 
 @pytest.mark.parametrize(
@@ -77,19 +44,19 @@ def test_a_command_that_is_not_there(stack: Stack) -> None:
     ],
 )
 def test_an_image_that_cannot_come(stack: Stack, image: str, policy: str, row: str, words: str) -> None:
-    refused(stack, manifest(stack, image=image, imagePullPolicy=policy), row, words)
+    refused(stack, Case(row, manifest(stack, image=image, imagePullPolicy=policy), words))
 
 
 def test_an_image_that_is_not_for_everybody(stack: Stack) -> None:
     stack.registry({"mode": "401", "match": "/skb/small/"})
-    refused(stack, manifest(stack, imagePullPolicy="Always"), "image-forbidden", "the registry refuses image")
+    refused(stack, Case("image-forbidden", manifest(stack, imagePullPolicy="Always"), "the registry refuses image"))
     stack.registry({"mode": "ok"})
 
 
 def test_a_mount_on_a_file(stack: Stack) -> None:
     volumes = [{"name": "v", "emptyDir": {}}]
     spec = manifest(stack, volumes=volumes, volumeMounts=[{"name": "v", "mountPath": "/etc/passwd"}])
-    refused(stack, spec, "container-create", "/etc/passwd")
+    refused(stack, Case("container-create", spec, "/etc/passwd"))
 
 
 def test_a_limit_range(stack: Stack) -> None:
@@ -97,28 +64,28 @@ def test_a_limit_range(stack: Stack) -> None:
     metadata = {"name": "tight", "namespace": stack.namespace}
     with applied(stack, {"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": {"limits": [limit]}}):
         in_force(stack, "Pod", "maximum cpu usage")
-        refused(stack, manifest(stack), "limit-range", "maximum cpu usage per Container is 1", "--exclusive")
+        words = "maximum cpu usage per Container is 1"
+        refused(stack, Case("limit-range", manifest(stack), words, ("--exclusive",)))
 
 
 def test_an_admission_policy(stack: Stack) -> None:
-    group = "admissionregistration.k8s.io/v1"
     constraints = {"resourceRules": [CREATED], "namespaceSelector": NAMESPACED}
     rule = {"expression": "false", "message": "no training on a Saturday"}
     policy = {
-        "apiVersion": group,
+        "apiVersion": ADMISSION,
         "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": "saturday"},
         "spec": {"failurePolicy": "Fail", "matchConstraints": constraints, "validations": [rule]},
     }
     binding = {
-        "apiVersion": group,
+        "apiVersion": ADMISSION,
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": "saturday"},
         "spec": {"policyName": "saturday", "validationActions": ["Deny"]},
     }
     with applied(stack, policy, binding):
         in_force(stack, "PyTorchJob", "no training on a Saturday")
-        refused(stack, manifest(stack), "policy", "no training on a Saturday")
+        refused(stack, Case("policy", manifest(stack), "no training on a Saturday"))
 
 
 def test_a_webhook_that_does_not_answer_is_nobodys_mistake(stack: Stack) -> None:
@@ -134,7 +101,7 @@ def test_a_webhook_that_does_not_answer_is_nobodys_mistake(stack: Stack) -> None
         "timeoutSeconds": 2,
     }
     configuration = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
+        "apiVersion": ADMISSION,
         "kind": "ValidatingWebhookConfiguration",
         "metadata": {"name": "dead"},
         "webhooks": [hook],

@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from .rows import NAMESPACED, Case, applied, hears, hindered, manifest
-from .stack import Stack, eventually
+from .policies import ADMISSION, PODS, bears, in_force, marked, meddling, probe
+from .rows import NAMESPACED, Case, applied, hears, hindered, manifest, refused
+from .stack import Stack
 
 HERE = ("-N1", "--nodelist=compute1")  # whose daemon is asked to explain
-_GROUP = "admissionregistration.k8s.io/v1"
-_PODS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-_OF_POD = "object.spec.containers[0]"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -22,69 +20,6 @@ def _settings(running_stack: Stack) -> Iterator[None]:
     """A cancelled job is soon missed."""
     with running_stack.configured(timing={"poll_period": 1.0}):
         yield
-
-
-def marked(stack: Stack, mark: str) -> str:
-    """A job that a rule of this mark concerns, and no other rule."""
-    return manifest(stack, "sh", "-c", f"true # {mark}")
-
-
-def bears(mark: str, container: str = _OF_POD) -> str:
-    """Whether an object is of such a job, in CEL."""
-    return f"{container}.command.size() == 3 && {container}.command[2] == 'true # {mark}'"
-
-
-def meddling(mark: str, *patches: str) -> Iterator[dict[str, Any]]:
-    """A policy that changes pods of this mark."""
-    spec = {
-        "failurePolicy": "Fail",
-        "reinvocationPolicy": "Never",
-        "matchConstraints": {"resourceRules": [_PODS], "namespaceSelector": NAMESPACED},
-        "matchConditions": [{"name": "meant", "expression": bears(mark)}],
-        "mutations": [
-            {"patchType": "JSONPatch", "jsonPatch": {"expression": f"[JSONPatch{{{patch}}}]"}} for patch in patches
-        ],
-    }
-    yield from bound("MutatingAdmissionPolicy", mark, spec, {})
-
-
-def bound(kind: str, name: str, spec: dict[str, Any], binding: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A policy in force."""
-    yield {"apiVersion": _GROUP, "kind": kind, "metadata": {"name": name}, "spec": spec}
-    binding = binding | {"policyName": name}
-    yield {"apiVersion": _GROUP, "kind": f"{kind}Binding", "metadata": {"name": name}, "spec": binding}
-
-
-def probe(stack: Stack, kind: str, mark: str = "") -> str:
-    """A pod as the operator would make it, or a workload, for a dry run."""
-    limits = {"limits": {"cpu": "2"}}
-    secure = {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "runAsNonRoot": True,
-        "runAsUser": 1,
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
-    container = {"name": "pytorch", "image": "x", "resources": limits, "securityContext": secure}
-    pod = {"containers": [container | {"command": ["sh", "-c", f"true # {mark}"]}]}
-    metadata = {"name": "probe", "namespace": stack.namespace}
-    if kind == "Pod":
-        pod["schedulingGates"] = [{"name": "nobody.example.com/gate"}]
-        return json.dumps({"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": pod})
-    replicas = {"Worker": {"replicas": 1, "template": {"spec": pod}}}
-    workload = {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": metadata}
-    return json.dumps(workload | {"spec": {"pytorchReplicaSpecs": replicas}})
-
-
-def in_force(stack: Stack, kind: str, words: str, mark: str = "") -> None:
-    """The API server judges by what was just applied: a dry run says so, or shows what was changed."""
-    dry = ("create", "--dry-run=server", "-o", "json", "-f", "-")
-
-    def look() -> bool:
-        said = stack.refusal(*dry, stdin=probe(stack, kind, mark))
-        return words in (said or stack.kubectl(*dry, stdin=probe(stack, kind, mark)))
-
-    eventually(look, 30, words)
 
 
 def test_what_somebody_else_puts_into_pods(stack: Stack) -> None:
@@ -105,6 +40,42 @@ def test_what_somebody_else_puts_into_pods(stack: Stack) -> None:
             Case("foreign-affinity", marked(stack, "affinity"), options=("--no-requeue",)),
             Case("unschedulable", marked(stack, "elsewhere"), "node affinity/selector"),
         )
+
+
+def test_what_admission_says_of_workload_and_pods(stack: Stack) -> None:
+    """Each time of one job alone, and that one is cancelled."""
+    overhead = 'op: "add", path: "/spec/overhead", value: {"cpu": "1m"}'
+    shared = 'op: "add", path: "/spec/hostPID", value: true'
+    large = [{"name": "A", "value": "<" * 400_000}]  # the API server writes each of them as six characters
+    with applied(
+        stack, *meddling("overhead", overhead), *meddling("shared", shared), strict_webhook(stack, "validated")
+    ):
+        in_force(stack, "Pod", "Pod Overhead set", "overhead")
+        in_force(stack, "Pod", "violates PodSecurity", "shared")
+        in_force(stack, "Pod", "denied the request", "validated")
+        refused(
+            stack,
+            Case("object-too-large", manifest(stack, env=large), "larger than max"),
+            Case("admission-denied", marked(stack, "overhead"), "Pod Overhead set without"),
+            Case("pod-security", marked(stack, "shared"), "host namespaces (hostPID=true)"),
+            Case("webhook-denied", marked(stack, "validated"), 'admission webhook "validated.example.test" denied'),
+            Case("unknown-field", manifest(stack, lifecycle={"unheard": 1}), "lifecycle.unheard"),
+            Case("object-invalid", manifest(stack, imagePullPolicy="Now"), 'Unsupported value: "Now"'),
+        )
+
+
+def strict_webhook(stack: Stack, mark: str) -> dict[str, Any]:
+    """The operator's own webhook, asked about pods of this mark: it takes them for workloads, and for wrong ones."""
+    name = "validator.training-operator.kubeflow.org"
+    operators = json.loads(stack.kubectl("get", "validatingwebhookconfiguration", name, "-o", "json"))
+    hook = operators["webhooks"][0] | {
+        "name": f"{mark}.example.test",
+        "rules": [PODS],
+        "namespaceSelector": NAMESPACED,
+        "matchConditions": [{"name": "meant", "expression": bears(mark)}],
+    }
+    kind = "ValidatingWebhookConfiguration"
+    return {"apiVersion": ADMISSION, "kind": kind, "metadata": {"name": mark}, "webhooks": [hook]}
 
 
 def test_names_that_are_taken(stack: Stack) -> None:

@@ -1,0 +1,126 @@
+"""Rows of the API server on the real stack, and an API server that is slow or at fault for a while: what waits for it
+goes on as soon as it can, no node is drained, and the training's exit code arrives."""
+
+import json
+
+from .detours import (
+    Detour,
+    authority,
+    detours,
+    expired_client,
+    kubeconfig,
+    kubelets_detour,
+    with_authority,
+    with_client_certificate,
+)
+from .policies import in_force, marked, meddling
+from .rows import Case, applied, explained, hears, manifest, submitted
+from .specs import UNTIL_LET_GO
+from .stack import NODES, Job, Stack, eventually
+
+
+def test_what_is_not_trusted_is_told_until_it_is_renewed(stack: Stack) -> None:
+    """A client certificate that has expired, and an authority that is not the API server's; daemons that live on."""
+    daemons = [stack.main_pid(node) for node in NODES]
+    foreign, _ = authority("127.0.0.1")
+    client = expired_client(stack, "slurm-k8s-bridge:compute1")
+    with (
+        kubeconfig(stack, "compute1", lambda text: with_client_certificate(text, *client)),
+        kubeconfig(stack, "compute2", lambda text: with_authority(text, foreign)),
+    ):
+        queue = submitted(
+            stack, [Case("api-credential", manifest(stack)), Case("api-certificate", manifest(stack), "verify failed")]
+        )
+        for item in queue:
+            hears(stack, item.job, item.case.row, item.node)
+    stack.await_ended([item.job for item in queue], 120)
+    assert [stack.state(item.job) for item in queue] == ["COMPLETED"] * 2
+    assert [stack.main_pid(node) for node in NODES] == daemons
+
+
+def test_a_pod_that_changes_between_look_and_patch(stack: Stack) -> None:
+    """Somebody opens a gate of theirs before the bridge's, which is then at another place than its patch says."""
+    gate = 'op: "add", path: "/spec/schedulingGates/0", value: {"name": "somebody.example.com/gate"}'
+    free = [{"op": "remove", "path": "/spec/schedulingGates/0"}]
+    with (
+        applied(stack, *meddling("before", gate)),
+        stack.configured("compute1", kubernetes={"timeout": 120}),
+        detours(stack, "compute1") as (way,),
+    ):
+        in_force(stack, "Pod", "somebody.example.com/gate", "before")
+        way.obeys(only="PATCH", hold=120)
+        job = stack.submit(marked(stack, "before"), "-N1", "--nodelist=compute1")
+        way.meets()
+        pod = f"slurm-demo-{job.id}-0-worker-0"
+        stack.kubectl("-n", stack.namespace, "patch", "pod", pod, "--type=json", "-p", json.dumps(free))
+        way.obeys(only="PATCH", hold=119)  # the next patch waits, too, until its reason has been told
+        hears(stack, job, "api-conflict")
+        way.obeys()
+        stack.await_end(job, 90)
+    assert stack.state(job) == "COMPLETED"
+
+
+def test_a_kubelet_that_does_not_get_a_secret(stack: Stack) -> None:
+    metadata = {"name": "late", "namespace": stack.namespace}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"k": "v"}}
+    env = [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "late", "key": "k"}}}]
+    with applied(stack, secret), kubelets_detour(stack, "compute2") as way:
+        way.obeys(only=f"GET /api/v1/namespaces/{stack.namespace}/secrets", hold=600)
+        job = stack.submit(manifest(stack, env=env), "-N1", "--nodelist=compute2")
+        hears(stack, job, "container-config-late", "compute2")
+        way.obeys()
+        stack.await_end(job, 120)
+    assert stack.state(job) == "COMPLETED"
+
+
+def test_an_api_server_that_is_slow_or_at_fault_is_outlived(stack: Stack) -> None:
+    """In prolog, training and epilog: on one node an API server takes 10 s for each answer, on the other it has faults
+    and too much to do."""
+    slow, busy = {"delay": 10}, {"status": 429, "retry_after": 2}
+    # The script ends only when it may: so each phase meets a fault of its own.
+    script = "bridgectl attach; code=$?; until [ -e go ]; do sleep 0.2; done; exit $code"
+    spec = manifest(stack, "sh", "-c", f"{UNTIL_LET_GO}; echo trained; exit 3")
+    with detours(stack, *NODES) as (first, second):
+        first.obeys(**slow)
+        second.obeys(status=503)
+        jobs = [stack.submit(spec, "-N1", f"--nodelist={node}", script=script) for node in NODES]
+        hears(stack, jobs[0], "api-unreachable", "compute1")
+        hears(stack, jobs[1], "api-fault", "compute2")
+        second.obeys(**busy)
+        hears(stack, jobs[1], "api-throttled", "compute2")
+
+        _both(first, second, {}, {})
+        for job, node in zip(jobs, NODES, strict=True):
+            _comes_to(stack, job, node, "phase", "running")
+        _both(first, second, slow, {"status": 500})
+        for job, way in zip(jobs, (first, second), strict=True):
+            way.meets()
+            stack.let_go(job)
+        _comes_to(stack, jobs[0], "compute1", "sentence", "exited 3")
+        second.obeys()
+        _comes_to(stack, jobs[1], "compute2", "sentence", "exited 3")
+
+        second.obeys(**busy)
+        for job in jobs:
+            stack.exec("login", "touch", f"{job.directory}/go", user=job.user)
+        _comes_to(stack, jobs[0], "compute1", "release", "the API server does not answer")
+        _comes_to(stack, jobs[1], "compute2", "release", "the API server has too much to do")
+        _both(first, second, {}, {})
+        stack.await_ended(jobs, 90)
+        stack.await_idle(60)
+    for job in jobs:
+        assert stack.sacct(job, "State,ExitCode") == "FAILED|3:0"
+    outputs = [stack.output(job) for job in jobs]
+    assert "trained\n" in outputs[1]
+    assert "trained\n" in outputs[0] or "[lines-lost]" in outputs[0], "never in silence"
+
+
+def _both(first: Detour, second: Detour, one: dict[str, int], other: dict[str, int]) -> None:
+    first.obeys(**one)
+    second.obeys(**other)
+
+
+def _comes_to(stack: Stack, job: Job, node: str, field: str, words: str) -> None:
+    """What the job's owner is told has this in it."""
+    what = f"{words!r} in the {field} of job {job.id}"
+    eventually(lambda: words in str(explained(stack, job, node).get(field)), 90, what)
