@@ -26,6 +26,7 @@ ON_THE_STACK = {
     "api-unreachable": "test_shared_faults.py::test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job",
     "bad-command": "test_fault_rows.py::test_a_command_that_is_not_there",
     "container-config": "test_fault_rows.py::test_a_variable_of_a_missing_secret",
+    "container-config-late": "test_rows_of_servers.py::test_a_kubelet_that_does_not_get_a_secret",
     "container-create": "test_fault_rows.py::test_a_mount_on_a_file",
     "crd-missing": _CRD,
     "crd-too-old": _CRD,
@@ -79,7 +80,6 @@ ON_THE_STACK = {
 # What could be made to happen, and how, but has no test yet.
 NOT_YET = {
     "claim-missing": "a volume of the site whose claim nobody has made",
-    "container-config-late": "a FlowSchema without seats for kubelets that ask for secrets",
     "container-lost": "a container that is removed while its kubelet is stopped",
     "container-too-small": "--mem=1M",
     "crash-loop": "a restartable init container whose command is not there",
