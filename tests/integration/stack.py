@@ -32,15 +32,17 @@ _PERIOD = 0.1  # seconds between two looks at something that sends no event
 
 
 def eventually(look: Callable[[], T], seconds: float, what: str) -> T:
-    """The first true answer of `look`; fails naming what did not come."""
+    """The first true answer of `look`; fails naming what did not come. It rests as long as the look took: whoever
+    waits leaves the processor to what is waited for."""
     end = time.monotonic() + seconds
     while True:
+        began = time.monotonic()
         answer = look()
         if answer:
             return answer
         if time.monotonic() > end:
             raise AssertionError(f"{what}: not within {seconds:.0f} s; last seen: {answer!r}")
-        time.sleep(_PERIOD)
+        time.sleep(max(_PERIOD, time.monotonic() - began))
 
 
 def _merged(old: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

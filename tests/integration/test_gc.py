@@ -3,13 +3,14 @@
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from .specs import container_job
+from .specs import UNTIL_LET_GO, container_job
 from .stack import Job, Stack, eventually
 
 HASTY = {"reconcile_period": 0.5, "orphan_grace": 2.0}
@@ -65,13 +66,13 @@ def reconciler(stack: Stack) -> dict[str, Any]:
     return found
 
 
-def stays(stack: Stack, workload: dict[str, Any], seconds: float) -> None:
-    """Look after look, nothing happens to it."""
+def stays(stack: Stack, workload: dict[str, Any], seconds: float, seen: bool = True) -> None:
+    """Look after look, nothing happens to it; ``seen``: it can be looked at."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         looks = reconciler(stack)
         assert looks["details"]["deleted"] == []
-        assert looks["details"]["faults"] == []
+        assert looks["details"]["faults"] == [] or not seen
         found = stack.objects("pytorchjobs", f"slurm-k8s-bridge/run={workload['metadata']['name']}")
         assert [item["metadata"]["uid"] for item in found] == [workload["metadata"]["uid"]]
         assert "deletionTimestamp" not in found[0]["metadata"]
@@ -91,6 +92,33 @@ def wipe(stack: Stack) -> None:
     """compute1's journal is lost."""
     stack.sh("compute1", f"systemctl stop slurm-k8s-bridge && rm -rf {_JOURNAL}/* && systemctl start slurm-k8s-bridge")
     eventually(lambda: reconciler(stack)["seconds_ago"] is not None, 20, "a first look")
+
+
+@contextmanager
+def calendar(stack: Stack, node: str) -> Iterator[Callable[[str], None]]:
+    """The daemon of this node has a calendar of its own, which a call sets: libfaketime reads it from a file, again and
+    again. Nobody in a container may set the machine's."""
+    unit, file = "/run/systemd/system/slurm-k8s-bridge.service.d/calendar.conf", "/run/calendar"
+    library = stack.sh(node, "ls /usr/lib/*/faketime/libfaketime.so.1").strip()
+    settings = f"LD_PRELOAD={library} FAKETIME_TIMESTAMP_FILE={file} FAKETIME_CACHE_DURATION=1 DONT_FAKE_MONOTONIC=1"
+    anew = "systemctl daemon-reload && systemctl restart slurm-k8s-bridge"
+
+    def set_to(days: str) -> None:
+        """Ahead of the true one or behind it, as `+10d`."""
+        stack.sh(node, f"echo {days} >{file}.new && mv {file}.new {file}")
+
+    set_to("+0d")
+    stack.exec(
+        node,
+        "sh",
+        "-c",
+        f"mkdir -p $(dirname {unit}) && cat >{unit} && {anew}",
+        stdin=f"[Service]\nEnvironment={settings}\n",
+    )
+    try:
+        yield set_to
+    finally:
+        stack.sh(node, f"rm {unit} && {anew}")
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +192,30 @@ def test_with_a_service_token_slurmctld_says_what_lives_and_what_is_over(stack: 
         eventually(lambda: not stack.names("pytorchjobs"), 40, "the orphan is gone")
         (deleted,) = reconciler(stack)["details"]["deleted"]
         assert (deleted["workload"], deleted["why"]) == (name, "slurmctld says that its job is over (cancelled)")
+
+
+def test_a_calendar_that_jumps_deletes_nothing(stack: Stack) -> None:
+    """Under one of ten days ahead jobs come and go as ever. By one of ten days ago no certificate is valid yet."""
+    with calendar(stack, "compute1") as set_to, stack.configured("compute1", timing=HASTY):
+        training = container_job(stack.images["small"], f"echo here; {UNTIL_LET_GO}; exit 3")
+        job = stack.submit(training, "-N1", "-w", "compute1", "-c1")
+        eventually(lambda: "here" in stack.output(job), 60, "training")
+        live = workload_of(stack, job)
+        set_to("+10d")
+        stays(stack, live, 2 * HASTY["orphan_grace"])
+        other = stack.submit(container_job(stack.images["small"], "echo trained"), "-N1", "-w", "compute1", "-c1")
+        stack.await_ended([other], 60)
+        assert (stack.state(other), stack.output(other)) == ("COMPLETED", "trained\n")
+        assert ahead(stack, other)
+        set_to("-10d")
+        stays(stack, live, 2 * HASTY["orphan_grace"], seen=False)
+        set_to("+0d")
+        stack.let_go(job)
+        stack.await_end(job, 90)
+        assert stack.sacct(job, "State,ExitCode") == "FAILED|3:0"
+
+
+def ahead(stack: Stack, job: Job) -> bool:
+    """Whether the daemon dated what became of this job by a calendar of days ahead."""
+    last = stack.daemon_log("compute1", job)[-1]
+    return datetime.fromisoformat(last["timestamp"]).timestamp() > time.time() + 9 * 86_400
