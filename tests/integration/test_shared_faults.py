@@ -3,10 +3,11 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import pytest
 
+from .detours import kubeconfig, with_token
 from .specs import container_job, pytorch_job
 from .stack import Job, Stack, eventually
 
@@ -93,15 +94,10 @@ def test_a_users_mistake_is_held_where_the_site_says_so(stack: Stack) -> None:
 @contextmanager
 def bad_token(stack: Stack) -> Iterator[None]:
     """The nodes' credential for Kubernetes is not taken any more."""
-    path = "/etc/slurm-k8s-bridge/kubeconfig"
-    spoil = f"cp -p {path} {path}.good && sed -i 's/\\(token: *\\).*/\\1expired/' {path}"
-    try:
+    with ExitStack() as undone:
         for node in stack.nodes:
-            stack.sh(node, spoil)
+            undone.enter_context(kubeconfig(stack, node, lambda text: with_token(text, "expired")))
         yield
-    finally:
-        for node in stack.nodes:
-            stack.sh(node, f"mv {path}.good {path}")
 
 
 @contextmanager
