@@ -1,4 +1,4 @@
-"""What the tests of broken nodes share: a part of one that is stopped, and a node that is drained and given back."""
+"""What the tests of broken nodes share: parts of one that are stopped, and a node that is drained and given back."""
 
 import json
 from collections.abc import Iterator
@@ -6,6 +6,32 @@ from contextlib import contextmanager
 
 from .specs import container_job
 from .stack import Job, Stack, eventually
+
+_SCONTROL = "/usr/bin/scontrol"
+_UNITS = "slurm-k8s-bridge.service slurm-k8s-bridge-hook.socket slurm-k8s-bridge-user.socket"
+
+
+@contextmanager
+def without_daemon(stack: Stack, node: str) -> Iterator[None]:
+    """The daemon stopped and its sockets gone."""
+    stack.sh(node, f"systemctl stop {_UNITS}; rm -f /run/slurm-k8s-bridge/*.sock")
+    try:
+        yield
+    finally:
+        stack.sh(node, f"systemctl start {_UNITS}")
+        eventually(
+            lambda: stack.sh(node, "systemctl is-active slurm-k8s-bridge || true").strip() == "active", 30, "bridged"
+        )
+
+
+@contextmanager
+def without_scontrol(stack: Stack, node: str) -> Iterator[None]:
+    """The hooks of this node can mint no token."""
+    stack.exec(node, "mv", _SCONTROL, f"{_SCONTROL}.away")
+    try:
+        yield
+    finally:
+        stack.exec(node, "mv", f"{_SCONTROL}.away", _SCONTROL)
 
 
 @contextmanager

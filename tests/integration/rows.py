@@ -75,6 +75,11 @@ def told(stack: Stack, job: Job, node: str = "compute1") -> str:
     return "\n".join([str(story.get("sentence", "")), *story.get("suspicions", {}).values()])
 
 
+def done(stack: Stack, job: Job, node: str) -> str:
+    """What the bridge says that it has done about a job, and what it could not do."""
+    return "\n".join(explained(stack, job, node)["done"])
+
+
 def meets(name: str, said: str) -> bool:
     """Whether the sentence of this row is among what was said."""
     return re.search(re.sub(r"\\\{\w+\\\}", ".+", re.escape(row(name).sentence)), said) is not None

@@ -1,14 +1,11 @@
 """A job that does not ask for the bridge is none of its business."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
-from .stack import NODES, Stack, eventually
-
-_UNITS = "slurm-k8s-bridge.service slurm-k8s-bridge-hook.socket slurm-k8s-bridge-user.socket"
+from .nodes import without_daemon
+from .stack import NODES, Stack
 
 # 200 runs of each, in turn, so that the machine's moods hit both alike; prints microseconds a run.
 _TIMING = r"""
@@ -20,19 +17,6 @@ for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
   done
 done
 """
-
-
-@contextmanager
-def without_daemon(stack: Stack, node: str) -> Iterator[None]:
-    """The daemon stopped and its sockets gone."""
-    stack.sh(node, f"systemctl stop {_UNITS}; rm -f /run/slurm-k8s-bridge/*.sock")
-    try:
-        yield
-    finally:
-        stack.sh(node, f"systemctl start {_UNITS}")
-        eventually(
-            lambda: stack.sh(node, "systemctl is-active slurm-k8s-bridge || true").strip() == "active", 30, "bridged"
-        )
 
 
 def test_it_runs_with_the_daemon_stopped_and_its_socket_gone(stack: Stack) -> None:

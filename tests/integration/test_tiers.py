@@ -1,23 +1,10 @@
 """Whose rights in Slurm a daemon has: a site that forbids `scontrol token` gives the bridge a token of its own."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 
+from .nodes import without_scontrol
 from .specs import container_job
 from .stack import Stack
-
-_SCONTROL = "/usr/bin/scontrol"
-
-
-@contextmanager
-def without_scontrol(stack: Stack, node: str) -> Iterator[None]:
-    """The hooks of this node can mint no token."""
-    stack.exec(node, "mv", _SCONTROL, f"{_SCONTROL}.away")
-    try:
-        yield
-    finally:
-        stack.exec(node, "mv", f"{_SCONTROL}.away", _SCONTROL)
 
 
 def test_runs_without_their_owners_token_are_told_and_ended_with_an_operators(stack: Stack) -> None:
