@@ -15,6 +15,10 @@ _NAMESPACE = "test_rows_of_admission.py::test_a_namespace_that_is_not_there_or_n
 _HOOKS = "test_rows_of_runs.py::test_a_prolog_without_its_environment_and_a_prolog_without_a_daemon"
 _KILLED = "test_rows_of_runs.py::test_hooks_that_are_killed"
 _ENDED = "test_rows_of_runs.py::test_a_job_that_slurm_ends_and_a_daemon_that_has_lost_its_token"
+_TOKENS = "test_rows_of_slurm.py::test_tokens_that_are_of_no_use"
+_ANOTHER = "test_rows_of_slurm.py::test_another_server_in_the_place_of_slurmrestd"
+_STRANGE = "test_rows_of_slurm.py::test_jobs_of_nobody_and_of_somebody_else"
+_HANGS = "test_rows_of_slurm.py::test_a_slurmrestd_and_a_slurmctld_that_hang"
 
 ON_THE_STACK = {
     "admission-denied": _SAID,
@@ -54,6 +58,7 @@ ON_THE_STACK = {
     "image-unreachable": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
     "init-failed": "test_fault_rows.py::test_an_init_container_that_fails",
     "job-over": "test_cancel.py::test_while_the_prolog_waits_for_an_image_that_does_not_exist",
+    "job-unknown": _STRANGE,
     "kubelet-dead": "test_broken_node.py::test_a_dead_kubelet",
     "leftovers": "test_release.py::test_what_lives_beyond_the_epilogs_deadline_drains_the_node_and_says_why",
     "limit-range": "test_fault_rows.py::test_a_limit_range",
@@ -76,7 +81,16 @@ ON_THE_STACK = {
     "salloc": "test_bad_specs.py::test_salloc",
     "sandbox": _LACKS,
     "site-object-missing": _LACKS,
+    "slurm-denied": _TOKENS,
+    "slurm-foreign-job": _STRANGE,
     "slurm-no-token": _ENDED,
+    "slurm-refused": _HANGS,
+    "slurm-service-token": _TOKENS,
+    "slurm-token": _TOKENS,
+    "slurmctld-silent": _HANGS,
+    "slurmrestd-empty": _ANOTHER,
+    "slurmrestd-unreachable": "test_shared_faults.py::test_without_slurmrestd_the_job_is_requeued_all_the_same",
+    "slurmrestd-version": _ANOTHER,
     "spec-refused": "test_bad_specs.py::test_bad_spec",
     "spec-unreadable": "test_bad_specs.py::test_file_missing",
     "spec-word": "test_rows_of_runs.py::test_two_words_for_a_spec",
@@ -101,7 +115,6 @@ NOT_YET = {
     "image-platform": "an index without this machine's architecture",
     "image-throttled": "an image of the registry's gate that answers 429",
     "image-untrusted": "an image of a TLS server of another authority",
-    "job-unknown": "a prolog hook by hand for a job that slurmctld does not know",
     "kubelet-refused": "a kubelet that is started after the pod was bound, and before its device plugin",
     "node-foreign": "another Node with another bootID under cluster.node_name",
     "node-pressure": "a kubelet short of process numbers, while nobody taints its node",
@@ -111,14 +124,6 @@ NOT_YET = {
     "pod-deleted": "kubectl delete pod while the training runs",
     "pod-failed": "a pod whose status a controller sets to Failed",
     "runtime-no-space": "a log directory without room",
-    "slurm-denied": "a service token of a user without rights",
-    "slurm-foreign-job": "a prolog hook by hand for another user's job",
-    "slurm-refused": "a slurmrestd that is paused until the job has ended",
-    "slurm-service-token": "a service_token_file that is not there",
-    "slurm-token": "a service token that is none",
-    "slurmctld-silent": "a slurmctld that is stopped while a prolog waits",
-    "slurmrestd-unreachable": "a stopped slurmrestd",
-    "slurmrestd-version": "a slurmrest.url of another server",
     "unknown": "an event of an unknown reason on a pod that waits",
     "unschedulable-full": "a pod of somebody else that is bound to the node",
     "volume-attach": "a claim of a CSI driver that no node has",
@@ -138,7 +143,6 @@ NOT_HERE = {
     "image-signature": "containerd checks no signatures; CRI-O does",
     "node-shutdown": "the kubelet's graceful shutdown needs systemd-logind, which the nodes' containers lack",
     "runtime-slow": "the kubelet waits two minutes for its runtime before it says so",
-    "slurmrestd-empty": "no question of ours makes slurmrestd 24.11 answer 200 with an empty list",
     "smt-alignment": "needs a processor with two threads a core, which not every machine of the tests has",
     "spec-broken": "would need a bug in the renderer",
     "topology": "needs several NUMA nodes",

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 import pytest
 
 from .detours import kubeconfig, with_token
+from .rows import hears
 from .specs import container_job, pytorch_job
 from .stack import Job, Stack, eventually
 
@@ -166,7 +167,8 @@ def test_what_all_nodes_share_drains_none(stack: Stack, fault: Fault, words: str
 
 def test_without_slurmrestd_the_job_is_requeued_all_the_same(stack: Stack) -> None:
     with stack.stopped("slurmrestd"):
-        job = stack.submit(container_job(stack.images["small"], "true"), "-N1")
+        job = stack.submit(container_job(stack.images["small"], "true"), "-N1", "-w", "compute1")
+        hears(stack, job, "slurmrestd-unreachable")
         waits_in_queue(stack, job, "BeginTime")
     stack.exec("login", "scancel", str(job.id), user="ml")
 
