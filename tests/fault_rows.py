@@ -19,6 +19,7 @@ _TOKENS = "test_rows_of_slurm.py::test_tokens_that_are_of_no_use"
 _ANOTHER = "test_rows_of_slurm.py::test_another_server_in_the_place_of_slurmrestd"
 _STRANGE = "test_rows_of_slurm.py::test_jobs_of_nobody_and_of_somebody_else"
 _HANGS = "test_rows_of_slurm.py::test_a_slurmrestd_and_a_slurmctld_that_hang"
+_IDENTITY = "test_rows_of_identity.py::test_a_node_that_kubernetes_does_not_know_and_one_that_is_another"
 
 ON_THE_STACK = {
     "admission-denied": _SAID,
@@ -65,6 +66,8 @@ ON_THE_STACK = {
     "name-taken": _NAMES,
     "namespace-ending": _NAMESPACE,
     "namespace-missing": _NAMESPACE,
+    "node-foreign": _IDENTITY,
+    "node-unknown": _IDENTITY,
     "not-scanned": _KILLED,
     "object-invalid": _SAID,
     "object-too-large": _SAID,
@@ -116,10 +119,8 @@ NOT_YET = {
     "image-throttled": "an image of the registry's gate that answers 429",
     "image-untrusted": "an image of a TLS server of another authority",
     "kubelet-refused": "a kubelet that is started after the pod was bound, and before its device plugin",
-    "node-foreign": "another Node with another bootID under cluster.node_name",
     "node-pressure": "a kubelet short of process numbers, while nobody taints its node",
     "node-short": "a kubelet short of process numbers",
-    "node-unknown": "a cluster.node_name without a Node",
     "not-started": "a stopped scheduler",
     "pod-deleted": "kubectl delete pod while the training runs",
     "pod-failed": "a pod whose status a controller sets to Failed",
