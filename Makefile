@@ -32,10 +32,13 @@ unit: venv ## Unit tests: the pure core and the borders against fakes
 	pytest -n 4 --dist worksteal tests/unit
 
 # Not captured: the stack says how far it is, and some tests print what they measured. The limit is each
-# test's own: before the first one a new machine builds the whole stack, which the contract tests then find.
+# test's own: before the first one a new machine builds the whole stack. Two stacks share the test files: most of a
+# test's time is waiting. STACKS=1 for one, where memory is short (a stack has 1.5 GB) or a person wants to look on.
+STACKS ?= 2
 .PHONY: integration
-integration: venv ## Tests on the real Slurm and Kubernetes; starts the stack, and stops it if it was not up
-	pytest --verbose --capture=no -o timeout_func_only=true --ignore=tests/integration/soak tests/integration tests/contract
+integration: venv ## Tests on the real Slurm and Kubernetes; starts two stacks, and stops what was not up
+	pytest -n $(if $(filter 1,$(STACKS)),0,$(STACKS)) --dist loadfile --verbose --capture=no -o timeout_func_only=true \
+	  --ignore=tests/integration/soak tests/integration
 
 # Too long for every change. The nodes are a stack of their own beside the usual one.
 .PHONY: outage

@@ -1,6 +1,6 @@
 """An API server in memory, behind the Protocol of `bridge.kube.api`; `cluster.FakeCluster` plays the rest.
 
-What a contract test says of the real one holds here too (tests/contract).
+What a contract test says of the real one holds here too (tests/integration/contract).
 """
 
 import copy

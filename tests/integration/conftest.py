@@ -1,5 +1,6 @@
 """The real stack, started once for all integration tests, and left as it was found."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +9,13 @@ from pathlib import Path
 import pytest
 
 from .stack import STACK, Stack
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where several processes share the tests, each has a stack of its own; the first one the usual."""
+    worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
+    if worker != "gw0":
+        os.environ["SKB_BESIDE"] = worker
 
 
 @pytest.fixture(scope="session")

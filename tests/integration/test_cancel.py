@@ -1,5 +1,7 @@
 """scancel, in training and while the prolog waits: everything gone at once, nodes free."""
 
+import sys
+
 from .specs import container_job, training
 from .stack import NODES, Job, PodWatch, Stack, eventually
 
@@ -13,7 +15,7 @@ def released_at_once(stack: Stack, job: Job, watch: PodWatch, nodes: int) -> Non
     for name, gone in watch.gone.items():
         node = NODES[int(name.rsplit("-", 1)[1])]
         after = stack.epilog_answered(node, job) - gone
-        print(f"{node}: epilog ended {after:+.2f} s after its pod was gone")
+        print(f"{node}: epilog ended {after:+.2f} s after its pod was gone", file=sys.stderr)
         assert after <= 1.0
 
 

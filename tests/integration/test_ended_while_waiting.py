@@ -3,6 +3,7 @@
 Its prologs end with 0, what was made for it is deleted, and its nodes are idle again by themselves.
 """
 
+import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -50,7 +51,7 @@ def ended_on(stack: Stack, job: Job, node: str, since: float, seconds: float = _
     eventually(lambda: prolog_ended(stack, job, node), seconds, f"the prolog's end on {node}")
     ended = prolog_ended(stack, job, node)
     assert ended is not None
-    print(f"{node}: prolog ended {ended - since:+.1f} s after the job")
+    print(f"{node}: prolog ended {ended - since:+.1f} s after the job", file=sys.stderr)
     assert ended - since <= seconds
 
 

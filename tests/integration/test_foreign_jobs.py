@@ -1,6 +1,7 @@
 """A job that does not ask for the bridge is none of its business."""
 
 import re
+import sys
 
 import pytest
 
@@ -33,8 +34,11 @@ def test_the_hooks_cost(stack: Stack, capsys: pytest.CaptureFixture[str]) -> Non
     cost = {hook: sorted(int(each) for name, each in found if name == hook) for hook in {name for name, _ in found}}
     empty = cost.pop("/run/empty")
     with capsys.disabled():
-        print(f"\nempty hook: {empty[10]} µs (min {empty[0]}, max {empty[-1]})")
+        print(f"\nempty hook: {empty[10]} µs (min {empty[0]}, max {empty[-1]})", file=sys.stderr)
         for hook, times in sorted(cost.items()):
             over = times[10] - empty[10]
-            print(f"{hook}: {times[10]} µs (min {times[0]}, max {times[-1]}), {over:+d} µs over an empty one")
+            print(
+                f"{hook}: {times[10]} µs (min {times[0]}, max {times[-1]}), {over:+d} µs over an empty one",
+                file=sys.stderr,
+            )
     assert len(cost) == 2 and all(len(times) == 20 for times in cost.values())

@@ -2,6 +2,7 @@
 anything of the run is alive, and that the node comes back by itself when the last of it has ended."""
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -314,7 +315,7 @@ def test_an_api_server_that_is_away_while_a_job_ends(stack: Stack) -> None:
         back = time.time()
         vigil.await_release(90)  # the kubelet's watch waits up to a minute before it asks again
         stack.await_idle(30)
-        print(f"idle {time.time() - back:.1f} s after the API server was back")
+        print(f"idle {time.time() - back:.1f} s after the API server was back", file=sys.stderr)
     assert stack.epilog_answered(_NODE, job)
     # Its garbage collector waits ever longer between two tries, up to a minute; a new one begins at once.
     stack.docker("restart", "kube-controller-manager")

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,7 +79,7 @@ class Vigil:
             done = self.changed.wait_for(lambda: self.ended is not None and self.released is not None, seconds)
             assert done, f"not released within {seconds:.0f} s; alive: {self.pids}, released: {self.released}"
             assert self.ended is not None and self.released is not None
-            print(f"given back {self.released - self.ended:+.2f} s after the last process ended")
+            print(f"given back {self.released - self.ended:+.2f} s after the last process ended", file=sys.stderr)
 
     def await_end(self, seconds: float) -> None:
         """Until nothing lives any more."""

@@ -14,11 +14,14 @@ from .commands import await_true, log_file, logged, output, say, succeeds
 from .errors import StackError
 
 _SOCKET = Path("/var/run/docker.sock")
+_WATCHES = Path("/proc/sys/fs/inotify/max_user_instances")
+_ENOUGH_WATCHES = 1024
 _PID_FILES = (Path("/var/run/docker.pid"), Path("/run/docker/containerd/containerd.pid"))
 
 
 def ensure_engine() -> None:
     """Have a docker engine that answers."""
+    _allow_many_watches()
     began = time.monotonic()
     if answers():
         say("docker engine: already there, running")
@@ -29,6 +32,19 @@ def ensure_engine() -> None:
         way = "installed from the distribution's package docker.io and started"
     _start()
     say(f"docker engine: {way} ({time.monotonic() - began:.1f} s)")
+
+
+def _allow_many_watches() -> None:
+    """systemd, kubelets and the operator of all stacks share root's inotify instances; with none left the operator does
+    not start, and `kubectl get -w` says nothing."""
+    allowed = int(_WATCHES.read_text())
+    if allowed >= _ENOUGH_WATCHES:
+        return
+    try:
+        _WATCHES.write_text(str(_ENOUGH_WATCHES))
+    except OSError:
+        cure = f"sysctl fs.inotify.max_user_instances={_ENOUGH_WATCHES} allows more"
+        say(f"inotify instances: {allowed}, enough for two stacks on this machine; {cure}")
 
 
 def apt_install(name: str, packages: list[str], wanted: Sequence[str] = ()) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import concurrent.futures
+import fcntl
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from . import compose, network
 from .cluster import Cluster
@@ -28,13 +30,14 @@ _PRODUCT = ("bridge", "packaging", "rbac", "slurm", "setup.cfg", "tests/stack/co
 def up(*, kwok: bool) -> None:
     """Have the whole stack running and healthy, with the product as the checkout has it now."""
     began = time.monotonic()
-    parts = provision(kwok=kwok)
-    started = time.monotonic()
-    addresses = _addresses()
-    write_environment(parts, addresses, kwok=kwok)
+    with _one_at_a_time():
+        parts = provision(kwok=kwok)
+        started = time.monotonic()
+        addresses = _addresses()
+        write_environment(parts, addresses, kwok=kwok)
+        # The operator ends where it finds neither its resource nor its Secret, so it comes after them.
+        compose.up([s for s in _services(kwok) if s != "training-operator"], kwok=kwok)
     cluster = Cluster(parts.programs)
-    # The operator ends where it finds neither its resource nor its Secret, so it comes after them.
-    compose.up([s for s in _services(kwok) if s != "training-operator"], kwok=kwok)
     say("containers created")
     _together(lambda: _kubernetes(cluster, kwok), lambda: _images(parts, addresses))
     # Before the last questions: a stack that isn't healthy wants to be looked at, too.
@@ -43,6 +46,19 @@ def up(*, kwok: bool) -> None:
     _await_slurm()
     now = time.monotonic()
     say(f"the stack {project()} is up: {now - started:.1f} s for the start, {now - began:.1f} s in all")
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """What one stack builds the next one finds, and the network and ports that it takes the next one leaves alone."""
+    cache().mkdir(parents=True, exist_ok=True)
+    with (cache() / "provision.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say("another stack is being made; this one waits until it has its parts and its network")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def down() -> None:

@@ -29,9 +29,11 @@ def cache() -> Path:
 
 
 def project() -> str:
-    """Return the compose project's name, another one for every checkout and number of nodes."""
+    """Return the compose project's name, another one for every checkout and number of nodes, and for a stack that is
+    beside the usual one (SKB_BESIDE, which names it)."""
     many = f" with {len(NODES)} nodes" if len(NODES) != _USUAL else ""
-    return "skb-" + hashlib.sha256((str(CHECKOUT) + many).encode()).hexdigest()[:8]
+    beside = f" beside it {os.environ['SKB_BESIDE']}" if os.environ.get("SKB_BESIDE") else ""
+    return "skb-" + hashlib.sha256((str(CHECKOUT) + many + beside).encode()).hexdigest()[:8]
 
 
 def run_dir() -> Path:

@@ -1,29 +1,13 @@
-"""The stack of tests/stack, where it is up. It is only used here, never started: see tests/integration."""
+"""Commands, and a wait for what sends no event."""
 
-import json
 import subprocess
 import time
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import pytest
-
-STACK = Path(__file__).parent.parent / "stack" / "stack"
 _PERIOD = 0.1  # seconds between two looks at what sends no event
 
 Answer = TypeVar("Answer")
-
-
-@cache
-def running_stack() -> dict[str, Any]:
-    """What the stack says of itself. Skips the test where there is none."""
-    done = subprocess.run([STACK, "status", "--json"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip("the stack is not up: tests/stack/stack up")
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 def run(*words: str, stdin: str | None = None) -> str:

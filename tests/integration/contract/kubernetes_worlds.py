@@ -7,9 +7,9 @@ from typing import Any, Protocol
 from bridge.config import KubernetesAccess
 from bridge.kube.api import Kubernetes, Object
 from bridge.kube.client import KubernetesClient
-from tests.contract.running import run
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.kubernetes import FakeKubernetes
+from tests.integration.contract.running import run
 
 
 class World(Protocol):

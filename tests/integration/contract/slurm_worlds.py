@@ -10,8 +10,8 @@ import pytest
 from bridge.config import Slurmrest
 from bridge.slurmrest.api import Credential, SlurmRest
 from bridge.slurmrest.client import SlurmRestClient
-from tests.contract.running import eventually, run
 from tests.fakes.slurmrest import FakeSlurmRest, a_job
+from tests.integration.contract.running import eventually, run
 
 
 class Slurm(Protocol):

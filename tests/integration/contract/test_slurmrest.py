@@ -3,8 +3,8 @@
 import pytest
 
 from bridge.errors import Forbidden, NotFound, Unauthenticated
-from tests.contract.running import eventually
-from tests.contract.slurm_worlds import Slurm
+from tests.integration.contract.running import eventually
+from tests.integration.contract.slurm_worlds import Slurm
 
 
 def test_a_job_is_read(slurm: Slurm) -> None:

@@ -10,8 +10,8 @@ from bridge.errors import Conflict, Invalid, NotFound
 from bridge.job.gate import opening
 from bridge.job.pods import pod_facts
 from bridge.kube.api import Change, Kubernetes, Object, Observation, Selector
-from tests.contract.kubernetes_worlds import World, workload
-from tests.contract.running import eventually
+from tests.integration.contract.kubernetes_worlds import World, workload
+from tests.integration.contract.running import eventually
 
 
 @contextmanager
