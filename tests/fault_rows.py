@@ -4,6 +4,7 @@ Each row has a unit test, too (tests/unit/job/test_faults.py): against a recorde
 it, or a story of the engine.
 """
 
+_KUBELETS = "test_fault_rows.py::test_what_kubelets_say_of_images_and_containers"
 _MEDDLED = "test_rows_of_admission.py::test_what_somebody_else_puts_into_pods"
 _NAMES = "test_rows_of_admission.py::test_names_that_are_taken"
 _LACKS = "test_rows_of_admission.py::test_what_bridge_toml_names_and_the_cluster_lacks"
@@ -32,10 +33,10 @@ ON_THE_STACK = {
     "api-outage": "test_shared_faults.py::test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job",
     "api-throttled": _OUTLIVED,
     "api-unreachable": "test_shared_faults.py::test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job",
-    "bad-command": "test_fault_rows.py::test_a_command_that_is_not_there",
-    "container-config": "test_fault_rows.py::test_a_variable_of_a_missing_secret",
+    "bad-command": _KUBELETS,
+    "container-config": _KUBELETS,
     "container-config-late": "test_rows_of_servers.py::test_a_kubelet_that_does_not_get_a_secret",
-    "container-create": "test_fault_rows.py::test_a_mount_on_a_file",
+    "container-create": _KUBELETS,
     "crd-missing": _CRD,
     "crd-too-old": _CRD,
     "daemon-silent": _HOOKS,
@@ -50,14 +51,14 @@ ON_THE_STACK = {
     "het-job": "test_bad_specs.py::test_heterogeneous_job",
     "hook-left": _KILLED,
     "hook-mismatch": "test_upgrade.py::test_hooks_that_the_daemon_does_not_understand_wait_for_the_one_that_does",
-    "image-forbidden": "test_fault_rows.py::test_an_image_that_is_not_for_everybody",
+    "image-forbidden": _KUBELETS,
     "image-missing": "test_cancel.py::test_an_image_that_does_not_exist_is_told",
-    "image-name": "test_fault_rows.py::test_an_image_that_cannot_come",
-    "image-never-pulled": "test_fault_rows.py::test_an_image_that_cannot_come",
-    "image-no-registry": "test_fault_rows.py::test_an_image_that_cannot_come",
+    "image-name": _KUBELETS,
+    "image-never-pulled": _KUBELETS,
+    "image-no-registry": _KUBELETS,
     "image-pulling": "test_fault_rows.py::test_a_long_pull_is_told_while_it_lasts",
     "image-unreachable": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
-    "init-failed": "test_fault_rows.py::test_an_init_container_that_fails",
+    "init-failed": _KUBELETS,
     "job-over": "test_cancel.py::test_while_the_prolog_waits_for_an_image_that_does_not_exist",
     "job-unknown": _STRANGE,
     "kubelet-dead": "test_broken_node.py::test_a_dead_kubelet",
@@ -100,7 +101,7 @@ ON_THE_STACK = {
     "unknown-field": _SAID,
     "unschedulable": _MEDDLED,
     "unschedulable-tainted": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
-    "volume-missing": "test_fault_rows.py::test_a_volume_of_a_missing_secret",
+    "volume-missing": _KUBELETS,
     "webhook-denied": _SAID,
     "webhook-down": "test_fault_rows.py::test_a_webhook_that_does_not_answer_is_nobodys_mistake",
 }

@@ -85,7 +85,7 @@ def meets(name: str, said: str) -> bool:
     return re.search(re.sub(r"\\\{\w+\\\}", ".+", re.escape(row(name).sentence)), said) is not None
 
 
-def hindered(stack: Stack, *cases: Case, seconds: float = 60) -> None:
+def hindered(stack: Stack, *cases: Case, seconds: float = 120) -> None:
     """Each job waits, and its owner hears why, until they give it up; its node stays in service."""
     queue = submitted(stack, cases)
     for item in queue:
@@ -97,7 +97,7 @@ def hindered(stack: Stack, *cases: Case, seconds: float = 60) -> None:
     assert [stack.state(item.job) for item in queue] == ["CANCELLED"] * len(queue)
 
 
-def refused(stack: Stack, *cases: Case, seconds: float = 150) -> None:
+def refused(stack: Stack, *cases: Case, seconds: float = 300) -> None:
     """Each job is cancelled for its row, its owner is told once, and its node stays in service."""
     queue = submitted(stack, cases)
     stack.await_ended([item.job for item in queue], seconds)
@@ -118,7 +118,7 @@ def _is_refused(stack: Stack, item: Submitted) -> None:
     assert "the job was cancelled" in story["done"] and "told in the job's comment" in story["done"]
 
 
-def hears(stack: Stack, job: Job, name: str, node: str = "compute1", seconds: float = 60) -> None:
+def hears(stack: Stack, job: Job, name: str, node: str = "compute1", seconds: float = 120) -> None:
     """The job's owner is told of this row."""
     last = ""
 

@@ -1,9 +1,9 @@
 """Rows of the fault table on the real stack: who is told what, and that no node is drained.
 
-Others are in test_bad_specs.py, test_failures.py, test_shared_faults.py and test_broken_node.py.
+tests/fault_rows.py says where the others are.
 """
 
-import pytest
+from typing import Any
 
 from .policies import ADMISSION, in_force
 from .rows import NAMESPACED, Case, applied, explained, manifest, refused
@@ -13,50 +13,40 @@ HERE = ("-N1", "--nodelist=compute1")  # whose daemon is asked to explain
 CREATED = {"apiGroups": ["kubeflow.org"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pytorchjobs"]}
 
 
-def test_a_volume_of_a_missing_secret(stack: Stack) -> None:
-    volumes = [{"name": "v", "secret": {"secretName": "nothing"}}]
-    spec = manifest(stack, volumes=volumes, volumeMounts=[{"name": "v", "mountPath": "/v"}])
-    refused(stack, Case("volume-missing", spec, 'secret "nothing" not found'))
-
-
-def test_a_variable_of_a_missing_secret(stack: Stack) -> None:
+def test_what_kubelets_say_of_images_and_containers(stack: Stack) -> None:
+    """Many jobs at once, the patient rows first."""
+    missing = [{"name": "v", "secret": {"secretName": "nothing"}}]
+    empty = [{"name": "v", "emptyDir": {}}]
     env = [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "nothing", "key": "k"}}}]
-    refused(stack, Case("container-config", manifest(stack, env=env), 'secret "nothing" not found'))
-
-
-def test_an_init_container_that_fails(stack: Stack) -> None:
     init = {"name": "prepare", "image": stack.images["small"], "command": ["sh", "-c", "exit 3"]}
+    stack.registry({"mode": "401", "match": "/skb/train/"})
     refused(
-        stack, Case("init-failed", manifest(stack, inits=[init]), "the init container prepare of rank 0 on compute1")
+        stack,
+        Case("volume-missing", manifest(stack, volumes=missing, **mounted("/v")), 'secret "nothing" not found'),
+        Case("image-no-registry", manifest(stack, image="no.such.registry.invalid/x:1"), "no such host"),
+        Case("image-forbidden", always(stack, stack.images["train"]), "the registry refuses image"),
+        Case("container-create", manifest(stack, volumes=empty, **mounted("/etc/passwd")), "/etc/passwd"),
+        Case("container-config", manifest(stack, env=env), 'secret "nothing" not found'),
+        Case("init-failed", manifest(stack, inits=[init]), "the init container prepare of rank 0 on compute"),
+        Case("bad-command", manifest(stack, "no-such-program"), "executable file not found in $PATH"),
+        Case("image-name", always(stack, "UPPER/Case:1"), "image name UPPER/Case:1 is not valid"),
+        Case(
+            "image-never-pulled",
+            manifest(stack, image="registry:5000/skb/absent:1", imagePullPolicy="Never"),
+            "is not present with pull policy of Never",
+        ),
     )
-
-
-def test_a_command_that_is_not_there(stack: Stack) -> None:
-    refused(stack, Case("bad-command", manifest(stack, "no-such-program"), "executable file not found in $PATH"))
-
-
-@pytest.mark.parametrize(
-    ("image", "policy", "row", "words"),
-    [
-        ("UPPER/Case:1", "Always", "image-name", "image name UPPER/Case:1 is not valid"),
-        ("registry:5000/skb/absent:1", "Never", "image-never-pulled", "is not present with pull policy of Never"),
-        ("no.such.registry.invalid/x:1", "Always", "image-no-registry", "no such host"),
-    ],
-)
-def test_an_image_that_cannot_come(stack: Stack, image: str, policy: str, row: str, words: str) -> None:
-    refused(stack, Case(row, manifest(stack, image=image, imagePullPolicy=policy), words))
-
-
-def test_an_image_that_is_not_for_everybody(stack: Stack) -> None:
-    stack.registry({"mode": "401", "match": "/skb/small/"})
-    refused(stack, Case("image-forbidden", manifest(stack, imagePullPolicy="Always"), "the registry refuses image"))
     stack.registry({"mode": "ok"})
 
 
-def test_a_mount_on_a_file(stack: Stack) -> None:
-    volumes = [{"name": "v", "emptyDir": {}}]
-    spec = manifest(stack, volumes=volumes, volumeMounts=[{"name": "v", "mountPath": "/etc/passwd"}])
-    refused(stack, Case("container-create", spec, "/etc/passwd"))
+def mounted(path: str) -> dict[str, Any]:
+    """A container that has the volume v here."""
+    return {"volumeMounts": [{"name": "v", "mountPath": path}]}
+
+
+def always(stack: Stack, image: str) -> str:
+    """A job that asks the registry for its image, whatever its node has."""
+    return manifest(stack, image=image, imagePullPolicy="Always")
 
 
 def test_a_limit_range(stack: Stack) -> None:
