@@ -77,7 +77,7 @@ EVICTED = Fault(
     Verdict.SHARED,
     "the pod of rank {rank} on {node} was taken away ({failure}: {message})",
     "submit again",
-    "kubelet and controllers: reason Evicted (node under pressure), Preempting, NodeLost",
+    "kubelet and controllers: reason Evicted (node under pressure), Preempting, DeadlineExceeded, NodeLost",
     phases=STARTED,
 )
 EVICTED_FOR_STORAGE = Fault(
@@ -208,6 +208,7 @@ _FAILED = {
     "Terminated": NODE_SHUTDOWN,
     "Evicted": EVICTED,
     "Preempting": EVICTED,
+    "DeadlineExceeded": EVICTED,
     "NodeLost": EVICTED,
 }
 _PRESSURE = re.compile(r"^(Pod was rejected: |Pod )?The node had condition: ")

@@ -222,6 +222,7 @@ A_POD = PodFacts("p", "u", 0, "n", "Pending", False, False, False, None, False, 
 PODS = [
     ("pod-failed", replace(A_POD, phase="Failed")),
     ("evicted", replace(A_POD, phase="Failed", failure="Preempting", failure_message="for a critical pod")),
+    ("evicted", replace(A_POD, phase="Failed", failure="DeadlineExceeded", failure_message="active for too long")),
     ("unknown", replace(A_POD, phase="Failed", failure="OfTheFuture")),
     ("unknown", replace(A_POD, waiting="OfTheFuture", waiting_message="who knows")),
     ("unknown", replace(A_POD, waiting="ErrImagePull", waiting_message="the whale is tired")),
