@@ -402,6 +402,15 @@ class Stack:
         with urlopen(Request(url, data=json.dumps(rule).encode(), method="PUT"), timeout=5) as answer:
             assert answer.status == 200
 
+    @contextmanager
+    def registry_answering(self, mode: str, match: str = "/skb/small/") -> Iterator[None]:
+        """The registry answers so to whoever asks for an image whose path matches."""
+        self.registry({"mode": mode, "match": match})
+        try:
+            yield
+        finally:
+            self.registry({"mode": "ok"})
+
     def daemon_log(self, node: str, job: Job) -> list[dict[str, Any]]:
         """What bridged said of a job on a node."""
         lines = self.exec(node, "journalctl", "-u", "slurm-k8s-bridge", "-o", "cat", "--no-pager").split("\n")

@@ -122,9 +122,8 @@ def etcd_stopped(stack: Stack) -> Iterator[None]:
 
 @contextmanager
 def registry_down(stack: Stack) -> Iterator[None]:
-    stack.registry({"mode": "503", "match": "/skb/small/"})
-    yield
-    stack.registry({"mode": "ok"})
+    with stack.registry_answering("503"):
+        yield
 
 
 @contextmanager

@@ -12,6 +12,8 @@ Modes: ok, 401, 404, 500, 503 (answered as a registry does), slow ("delay" secon
 "bytes_per_second" of its body) and hang (no answer until another rule comes). "match" is a regular
 expression searched in the path, "client" the one address that is concerned: an image that fails
 on a single node is another fault than one that fails everywhere.
+
+Images below faulty/ have a fault each, which no rule has to switch on (`faulty.py`).
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
+
+from . import faulty
 
 CHUNK = 256 * 1024
 UPSTREAM_TIMEOUT = 300.0
@@ -55,6 +59,7 @@ HOP_BY_HOP = frozenset(
 # What a registry says, by status: the error code and its message.
 REFUSALS = {
     401: ("UNAUTHORIZED", "authentication required"),
+    429: ("TOOMANYREQUESTS", "pull rate limit exceeded"),
     500: ("UNKNOWN", "unknown error"),
     502: ("UNAVAILABLE", "the registry behind the gate does not answer"),
     503: ("UNAVAILABLE", "service unavailable"),
@@ -258,6 +263,9 @@ class ImageHandler(Handler):
             if self._client_left():
                 self.close_connection = True
                 return
+        if path.startswith(faulty.REPOSITORY):
+            self._give_faulty(path)
+            return
         if not rule.concerns(client, path):
             self._forward(0)
             return
@@ -278,6 +286,22 @@ class ImageHandler(Handler):
     def _client_left(self) -> bool:
         readable, _, _ = select.select([self.connection], [], [], 0)
         return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+
+    def _give_faulty(self, path: str) -> None:
+        """Serve an image of ours that is not what it should be."""
+        content = faulty.content(path)
+        if content is None:
+            self._refuse(http.client.TOO_MANY_REQUESTS, path)
+            return
+        kind, data = content
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        if "/manifests/" in path:
+            self.send_header("Docker-Content-Digest", faulty.digest(data))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
 
     def _refuse(self, status: int, path: str) -> None:
         """Say no in the words of a registry."""
