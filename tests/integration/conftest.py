@@ -71,6 +71,13 @@ def stack(running_stack: Stack) -> Iterator[Stack]:
     running_stack.assert_clean()
 
 
+@pytest.fixture(scope="module")
+def soon_missed(running_stack: Stack) -> Iterator[None]:
+    """Daemons that soon miss a cancelled job."""
+    with running_stack.configured(timing={"poll_period": 1.0}):
+        yield
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything in this folder needs the stack."""
     for item in items:

@@ -35,13 +35,14 @@ def without_scontrol(stack: Stack, node: str) -> Iterator[None]:
 
 
 @contextmanager
-def stopped(stack: Stack, node: str, unit: str) -> Iterator[None]:
-    """A unit of a node is stopped; afterwards Kubernetes shows the node whole again."""
+def stopped(stack: Stack, node: str, *units: str) -> Iterator[None]:
+    """Units of a node are stopped, one after the other; afterwards Kubernetes shows the node whole again."""
     try:
-        stack.exec(node, "systemctl", "stop", unit)
+        for unit in units:
+            stack.exec(node, "systemctl", "stop", unit)
         yield
     finally:
-        stack.exec(node, "systemctl", "start", unit)
+        stack.exec(node, "systemctl", "start", *units)
         eventually(lambda: is_whole(stack, node), 90, f"{node} whole again")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from bridge.job.faults import row
 
+from .specs import UNTIL_LET_GO, container_job
 from .stack import NODES, Job, Stack, eventually
 
 NAMESPACED = {"matchLabels": {"kubernetes.io/metadata.name": "slurm-jobs"}}
@@ -85,9 +86,38 @@ def meets(name: str, said: str) -> bool:
     return re.search(re.sub(r"\\\{\w+\\\}", ".+", re.escape(row(name).sentence)), said) is not None
 
 
+def in_training(stack: Stack, node: str, *options: str, name: str = "job") -> Job:
+    """A job of one node whose training runs until it is let go."""
+    spec = container_job(stack.images["small"], f"echo here; {UNTIL_LET_GO}")
+    return stack.submit(spec, "-N1", f"--nodelist={node}", *options, name=name)
+
+
+def await_training(stack: Stack, *jobs: Job) -> None:
+    """Until all of them train."""
+    for job in jobs:
+        eventually(lambda job=job: "here" in stack.output(job), 90, f"training of job {job.id}")  # type: ignore[misc]
+
+
+def taken_away(stack: Stack, job: Job, name: str, node: str) -> None:
+    """The training ended for this row: its job with the exit code of the infrastructure, and its owner is told why."""
+    stack.await_ended([job], 90)
+    assert stack.sacct(job, "State,ExitCode") == "FAILED|75:0", f"{name}: {stack.output(job)}"
+    assert meets(name, stack.output(job)), f"{name}: {stack.output(job)}"
+    assert explained(stack, job, node)["row"] == name
+
+
+def worker(job: Job) -> str:
+    """The pod of a job of one node."""
+    return f"slurm-demo-{job.id}-0-worker-0"
+
+
 def hindered(stack: Stack, *cases: Case, seconds: float = 120) -> None:
     """Each job waits, and its owner hears why, until they give it up; its node stays in service."""
-    queue = submitted(stack, cases)
+    given_up(stack, submitted(stack, cases), seconds)
+
+
+def given_up(stack: Stack, queue: Sequence[Submitted], seconds: float = 120) -> None:
+    """Each of these jobs waits until its owner has heard why."""
     for item in queue:
         hears(stack, item.job, item.case.row, item.node, seconds)
         assert item.case.words in told(stack, item.job, item.node)

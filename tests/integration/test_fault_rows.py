@@ -19,24 +19,30 @@ def test_what_kubelets_say_of_images_and_containers(stack: Stack) -> None:
     empty = [{"name": "v", "emptyDir": {}}]
     env = [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "nothing", "key": "k"}}}]
     init = {"name": "prepare", "image": stack.images["small"], "command": ["sh", "-c", "exit 3"]}
-    stack.registry({"mode": "401", "match": "/skb/train/"})
-    refused(
-        stack,
-        Case("volume-missing", manifest(stack, volumes=missing, **mounted("/v")), 'secret "nothing" not found'),
-        Case("image-no-registry", manifest(stack, image="no.such.registry.invalid/x:1"), "no such host"),
-        Case("image-forbidden", always(stack, stack.images["train"]), "the registry refuses image"),
-        Case("container-create", manifest(stack, volumes=empty, **mounted("/etc/passwd")), "/etc/passwd"),
-        Case("container-config", manifest(stack, env=env), 'secret "nothing" not found'),
-        Case("init-failed", manifest(stack, inits=[init]), "the init container prepare of rank 0 on compute"),
-        Case("bad-command", manifest(stack, "no-such-program"), "executable file not found in $PATH"),
-        Case("image-name", always(stack, "UPPER/Case:1"), "image name UPPER/Case:1 is not valid"),
-        Case(
-            "image-never-pulled",
-            manifest(stack, image="registry:5000/skb/absent:1", imagePullPolicy="Never"),
-            "is not present with pull policy of Never",
-        ),
-    )
-    stack.registry({"mode": "ok"})
+    started = {"exec": {"command": ["true"]}, "initialDelaySeconds": 60}
+    lasting = {"restartPolicy": "Always", "startupProbe": started, "resources": {"limits": {"cpu": "0"}}}
+    beside = {"name": "beside", "image": stack.images["small"], "command": ["false"], **lasting}
+    with stack.registry_answering("401", "/skb/train/"):
+        refused(
+            stack,
+            Case("crash-loop", manifest(stack, inits=[beside]), "restarting failed"),
+            Case("volume-missing", manifest(stack, volumes=missing, **mounted("/v")), 'secret "nothing" not found'),
+            Case("image-no-registry", manifest(stack, image="no.such.registry.invalid/x:1"), "no such host"),
+            Case("image-platform", always(stack, "registry:5000/faulty/foreign:1"), "no match for platform"),
+            Case("image-forbidden", always(stack, stack.images["train"]), "the registry refuses image"),
+            Case("container-create", manifest(stack, volumes=empty, **mounted("/etc/passwd")), "/etc/passwd"),
+            Case("container-config", manifest(stack, env=env), 'secret "nothing" not found'),
+            Case("container-too-small", manifest(stack), "OOM-killed", ("--mem=1M",)),
+            Case("init-failed", manifest(stack, inits=[init]), "the init container prepare of rank 0 on compute"),
+            Case("bad-command", manifest(stack, "no-such-program"), "executable file not found in $PATH"),
+            Case("image-name", always(stack, "UPPER/Case:1"), "image name UPPER/Case:1 is not valid"),
+            Case(
+                "image-never-pulled",
+                manifest(stack, image="registry:5000/skb/absent:1", imagePullPolicy="Never"),
+                "is not present with pull policy of Never",
+            ),
+            seconds=240,
+        )
 
 
 def mounted(path: str) -> dict[str, Any]:
@@ -107,11 +113,10 @@ def test_a_webhook_that_does_not_answer_is_nobodys_mistake(stack: Stack) -> None
 
 
 def test_a_long_pull_is_told_while_it_lasts(stack: Stack) -> None:
-    stack.registry({"mode": "hang", "match": "/skb/small/"})
-    job = stack.submit(manifest(stack, imagePullPolicy="Always"), *HERE)
-    words = f"image {stack.images['small']} is still being pulled"
-    eventually(lambda: explaining(stack, job, words), 60, "a prolog that waits for the image")
-    stack.registry({"mode": "ok"})
+    with stack.registry_answering("hang"):
+        job = stack.submit(manifest(stack, imagePullPolicy="Always"), *HERE)
+        words = f"image {stack.images['small']} is still being pulled"
+        eventually(lambda: explaining(stack, job, words), 60, "a prolog that waits for the image")
     stack.await_end(job, 90)
     assert stack.state(job) == "COMPLETED"
 

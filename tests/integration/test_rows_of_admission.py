@@ -12,14 +12,8 @@ from .policies import ADMISSION, PODS, bears, in_force, marked, meddling, probe
 from .rows import NAMESPACED, Case, applied, hears, hindered, manifest, refused
 from .stack import Stack
 
+pytestmark = pytest.mark.usefixtures("soon_missed")
 HERE = ("-N1", "--nodelist=compute1")  # whose daemon is asked to explain
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _settings(running_stack: Stack) -> Iterator[None]:
-    """A cancelled job is soon missed."""
-    with running_stack.configured(timing={"poll_period": 1.0}):
-        yield
 
 
 def test_what_somebody_else_puts_into_pods(stack: Stack) -> None:
