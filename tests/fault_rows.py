@@ -131,12 +131,6 @@ ON_THE_STACK = {
     "workload-deleted": _TAKEN,
 }
 
-# What could be made to happen, and how, but has no test yet.
-NOT_YET = {
-    "node-pressure": "a kubelet short of process numbers, while nobody taints its node",
-    "node-short": "a kubelet short of process numbers",
-}
-
 # What cannot be made to happen on this stack.
 NOT_HERE = {
     "admission-starting": "lasts a moment after a start of the API server, and no client can hold it there",
@@ -147,8 +141,10 @@ NOT_HERE = {
     "image-backoff": "only kubelets before Kubernetes 1.32 hide the cause",
     "image-needs-driver": "needs NVIDIA's container runtime",
     "image-signature": "containerd checks no signatures; CRI-O does",
+    "node-pressure": "as node-short",
+    "node-short": "a kubelet in a container finds no file system of its images, and never tells of pressure",
     "node-shutdown": "the kubelet's graceful shutdown needs systemd-logind, which the nodes' containers lack",
-    "runtime-slow": "the kubelet waits two minutes for its runtime before it says so",
+    "runtime-slow": "the kubelet waits two minutes before it says so, and calls a runtime that hangs down before that",
     "smt-alignment": "needs a processor with two threads a core, which not every machine of the tests has",
     "spec-broken": "would need a bug in the renderer",
     "topology": "needs several NUMA nodes",
