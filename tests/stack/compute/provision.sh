@@ -3,6 +3,8 @@
 # API server is up, and again when the product is installed anew.
 set -eu
 umask 077
+# In a container that was made a moment ago systemd may not listen yet.
+timeout 120 sh -c 'until systemctl show --property=Version >/dev/null 2>&1; do sleep 0.2; done'
 owner=root
 if id -u slurm-k8s-bridge >/dev/null 2>&1; then
     owner=slurm-k8s-bridge
