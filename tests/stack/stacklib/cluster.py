@@ -9,7 +9,7 @@ from . import compose
 from .commands import output
 from .places import CHECKOUT, NAMESPACE, NODES, STACK, run_dir
 
-_NODE_LIMIT = "180s"  # two stacks that start at once on two cores take more than one
+_NODE_LIMIT = "180s"  # a minute is too short where two stacks start at once on two cores
 
 
 class Cluster:
