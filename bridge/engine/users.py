@@ -7,34 +7,27 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bridge import __version__, clock, wellknown
+from bridge import __version__, clock
 from bridge.config import Config
 from bridge.engine import events, gc_answer, shown
-from bridge.engine.activities import FollowLog
 from bridge.engine.adoption import Adopter, Prospect
+from bridge.engine.attachment import Attachment
 from bridge.engine.health import SLURMRESTD, Contact
 from bridge.engine.inbox import TokenBrought
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.reconciler import Reconciler
-from bridge.engine.state import Outcome, Phase, Run
-from bridge.engine.wanted import wanted
+from bridge.engine.state import Phase, Run
 from bridge.errors import BridgeError, ConfigError, NotFound
-from bridge.job.faults import Verdict
-from bridge.job.faults.runs import ENDED_BY_SLURM
 from bridge.job.ids import pod_name
 from bridge.slurmrest.api import Credential
 from bridge.slurmrest.service import ServiceToken
 from bridge.wire.frames import Channel
 from bridge.wire.messages import UserRequest, mismatch
-from bridge.wire.peercred import Peer, has_left
+from bridge.wire.peercred import Peer
 
 _ADOPTION = 5.0  # seconds in which the engine has taken up a run that was found
-_POLL = 0.25  # seconds between two looks at the run while nothing new is said
-_REST_GRACE = 2.0  # seconds that the other ranks' last lines are waited for once the outcome is known
 _ROWS_LIMIT = 1024 * 1024  # bytes of all rows of an answer; a frame has twice that
-_REPORT_GRACE = 3.0  # seconds that the job's comment is waited for
-_FAILING_GRACE = 10.0  # the same for the rank that decided it
 
 
 class UserDoor:
@@ -190,7 +183,7 @@ class UserDoor:
             self._engine.post(TokenBrought(run.key, Credential(run.allocation.user, request.token)))
         if not run.attached:
             self._engine.happened(run.key, events.Attached(clock.now()))
-        _Attachment(channel, self._engine, self._hub, run, after).serve()
+        Attachment(channel, self._engine, self._hub, run, after).serve()
 
     def _attachable(self, request: UserRequest, peer: Peer) -> Run | dict[str, Any]:
         """The run that an `attach` is of, or what it is told: never that a job which may be training has none."""
@@ -219,99 +212,6 @@ class UserDoor:
         if run is None or run.phase is Phase.RELEASED or request.restart not in (None, run.key.restart):
             return None
         return run
-
-
-class _Attachment:
-    """One `attach`: sends what the ranks say, then how it ended."""
-
-    def __init__(self, channel: Channel, engine: Engine, hub: LogHub, run: Run, after: dict[int, str]) -> None:
-        self._channel = channel
-        self._engine = engine
-        self._hub = hub
-        self._key = run.key
-        self._ranks = range(len(run.nodes))
-        self._after = after
-        self._position = dict.fromkeys(self._ranks, 0)
-        self._ended: set[int] = set()
-        self._known_at: float | None = None
-        channel.send({"kind": "attached", "ranks": len(run.nodes), "notices": shown.notices(run)})
-
-    def serve(self) -> None:
-        """Until the run is over and its output has been sent, or the reader is gone; may raise OSError then."""
-        while not has_left(self._channel.sock):
-            said = self._send_lines()
-            end = self._end()
-            if end is not None and not said:
-                self._channel.send(end)
-                return
-
-    def _send_lines(self) -> bool:
-        with self._hub.changed:
-            news = {rank: self._take(rank) for rank in self._ranks}
-            if not any(news.values()):
-                self._hub.changed.wait(_POLL)
-                news = {rank: self._take(rank) for rank in self._ranks}
-        said = False
-        for rank, lines in news.items():
-            for line in lines:
-                if line.stamp > self._after.get(rank, ""):
-                    said = True
-                    self._channel.send(
-                        {
-                            "kind": "line",
-                            "rank": rank,
-                            "stamp": line.stamp,
-                            "data": line.data.decode("latin-1"),
-                        }
-                    )
-        return said
-
-    def _take(self, rank: int) -> list[Any]:
-        lines, self._position[rank], ended = self._hub.take(self._key, rank, self._position[rank])
-        if ended and not lines:
-            self._ended.add(rank)
-        return lines
-
-    def _end(self) -> dict[str, Any] | None:
-        run = self._engine.runs.get(self._key)
-        outcome = _outcome_of(run)
-        if run is None or outcome is None:
-            return None
-        at = clock.now()
-        self._known_at = at if self._known_at is None else self._known_at
-        waited = at - self._known_at
-        missing = self._missing(run)
-        if not _has_said_enough(outcome, missing, waited) or (_is_reporting(run) and waited < _REPORT_GRACE):
-            return None
-        end = {"kind": "end", "exit": outcome.exit_code, "reason": outcome.reason}
-        return end | ({"unread": sorted(missing)} if missing else {})
-
-    def _missing(self, run: Run) -> set[int]:
-        """The ranks whose last lines have not come yet."""
-        followed = {item.rank for item in wanted(run, clock.now()) if isinstance(item, FollowLog)}
-        return followed - self._ended
-
-
-def _has_said_enough(outcome: Outcome, missing: set[int], waited: float) -> bool:
-    if not missing or waited >= _FAILING_GRACE:
-        return True
-    return waited >= _REST_GRACE and outcome.rank is not None and outcome.rank not in missing
-
-
-def _is_reporting(run: Run) -> bool:
-    """Slurm takes no comment any more once the script has ended (ESLURM_JOB_FINISHED), so it has to come before."""
-    return run.is_batch and run.reporting and run.reported != run.sentence
-
-
-def _outcome_of(run: Run | None) -> Outcome | None:
-    if run is None:
-        return None
-    if run.outcome is None and run.judgement is not None:
-        own_fault = run.judgement.verdict is Verdict.JOB
-        return Outcome(1 if own_fault else wellknown.EXIT_INFRASTRUCTURE, f"failed: {run.judgement.sentence}")
-    if run.outcome is None and run.phase in (Phase.RELEASE, Phase.RELEASED):
-        return Outcome(wellknown.EXIT_INFRASTRUCTURE, f"failed: {ENDED_BY_SLURM.cause}")
-    return run.outcome
 
 
 def _contact(contact: Contact) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.engine import executor, reconciler, scans, users
+from bridge.engine import attachment, executor, reconciler, scans
 
 from .clients import PATIENCE
 from .world import World
@@ -21,7 +21,7 @@ def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits that belong to no test's story are short."""
     monkeypatch.setattr(executor, "_FIRST_DELAY", 0.01)
     monkeypatch.setattr(scans, "_AGAIN", 0.02)
-    monkeypatch.setattr(users, "_POLL", 0.02)
+    monkeypatch.setattr(attachment, "_POLL", 0.02)
     monkeypatch.setattr(reconciler, "_PAUSE", 0.02)
 
 

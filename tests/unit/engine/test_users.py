@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bridge.engine import shown, users, wanted
+from bridge.engine import attachment, shown, users, wanted
 from bridge.errors import Unavailable
 from bridge.job.faults.runs import ENDED_BY_SLURM
 from bridge.kube.api import LAST_LOG_LIMIT
@@ -125,7 +125,7 @@ def test_an_attach_that_went_away_holds_no_connection(world: World) -> None:
 def test_last_lines_that_do_not_come_are_waited_for_and_then_told_to_be_missing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(users, "_FAILING_GRACE", 0.5)
+    monkeypatch.setattr(attachment, "_FAILING_GRACE", 0.5)
     node, job = world.node(), world.job()
     logs = world.kube.faults.hold("pod")  # the first thing that is asked for before a log
     world.running(node, job)
