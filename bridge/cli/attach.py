@@ -8,9 +8,9 @@ import time
 from typing import Any
 
 from bridge import wellknown
-from bridge.cli import messages
 from bridge.cli.asked import without_run
 from bridge.errors import BridgeError
+from bridge.messages import bridgectl as messages
 from bridge.wire.client import DaemonGone, ask
 
 _CLOSED = "it closes the connection without an answer; see its log (journalctl -u slurm-k8s-bridge)"

@@ -2,25 +2,26 @@
 
 from collections.abc import Iterator
 
-from bridge.cli.messages import MESSAGES
 from bridge.cli.table import cell
 from bridge.job.faults import TABLE, Fault, Moment, Subject
 from bridge.job.faults.row import CONSEQUENCES
+from bridge.messages.pages import SPEAKERS
 
 _HEAD = """# Messages
 
 Made from the code by `make docs`. Each message has a name, and says what is the cause, what becomes of it, and what to
-do. `bridgectl` shows the names of its own in brackets, `bridgectl explain JOBID` that of the row that a job met;
-verdicts and patience of these rows stand in [faults.md](faults.md). Words in braces are filled in: where a cause is
-nothing but `{message}`, it is the whole sentence, with its own cure.
-"""
+do. Names stand in brackets in the sentence, before the cure; what the bridge observes of jobs and nodes is named by
+`bridgectl explain JOBID`, and verdicts and patience of these rows stand in [faults.md](faults.md). Words in braces are
+filled in: where a cause is nothing but `{message}`, it is the whole sentence, with its own cure."""
 _COLUMNS = "| message | cause | consequence | cure |\n|---|---|---|---|"
 
 
 def as_page() -> str:
     """The whole page."""
-    parts = [_HEAD, "## What bridgectl says of itself\n", _COLUMNS]
-    parts += [_line(item.name, item.cause, item.consequence, item.cure) for item in MESSAGES]
+    parts = [_HEAD]
+    for speaker, said in SPEAKERS.items():
+        parts += [f"\n## What {speaker} says of itself\n", _COLUMNS]
+        parts += [_line(item.name, item.cause, item.consequence, item.cure) for item in said]
     for subject in Subject:
         rows = [fault for fault in TABLE if fault.subject is subject]
         parts += [f"\n## Observed of: {subject.value}\n", _COLUMNS]

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from bridge import clock, wellknown
-from bridge.cli import messages, sources, table, timeline
+from bridge.cli import sources, table, timeline
 from bridge.cli.sources import Told
 from bridge.job.faults import Moment, Verdict, row
 from bridge.job.faults.row import CONSEQUENCES, Fault, printable
+from bridge.messages import bridgectl as messages
 
 _WIDTH = 100
 

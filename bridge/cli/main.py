@@ -9,13 +9,14 @@ from datetime import datetime
 from typing import Any
 
 from bridge import __version__, wellknown
-from bridge.cli import explain, gc, messages, sources
+from bridge.cli import explain, gc, sources
 from bridge.cli.attach import attach
 from bridge.cli.output import logs
 from bridge.cli.shell import shell
 from bridge.errors import BridgeError
 from bridge.job.faults.row import printable
 from bridge.job.schema import schema
+from bridge.messages import bridgectl as messages
 from bridge.wire.client import ask_once
 
 _BROKEN_PIPE = 141  # 128 + SIGPIPE: the reader has gone, as a shell would show it

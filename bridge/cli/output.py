@@ -6,8 +6,9 @@ import shutil
 import stat
 import sys
 
-from bridge.cli import messages, slurm, sources
+from bridge.cli import slurm, sources
 from bridge.errors import BridgeError
+from bridge.messages import bridgectl as messages
 from bridge.wire.client import ask_once
 
 
@@ -28,7 +29,9 @@ def _here(options: argparse.Namespace) -> int:
     if answer["kind"] == "gone" and not options.here:
         return _file(answer["output"], answer["sentence"])
     if answer["kind"] == "gone":
-        raise messages.POD_GONE.error(what=answer["sentence"], output=answer["output"] or "its output file")
+        raise BridgeError(
+            messages.POD_GONE.sentence(what=answer["sentence"], output=answer["output"] or "its output file")
+        )
     sys.stdout.buffer.write(answer["data"].encode("latin-1"))
     sys.stdout.buffer.flush()
     return 0
@@ -37,7 +40,7 @@ def _here(options: argparse.Namespace) -> int:
 def _from_afar(options: argparse.Namespace) -> int:
     job = slurm.job(options.job)
     if job is None:
-        raise messages.JOB_FORGOTTEN.error(job=options.job)
+        raise BridgeError(messages.JOB_FORGOTTEN.sentence(job=options.job))
     if job.takes_steps:
         words = ["logs", str(options.job), f"--rank={options.rank}", f"--lines={options.lines}", "--here"]
         sys.stdout.write(slurm.step(job, words))
@@ -48,15 +51,15 @@ def _from_afar(options: argparse.Namespace) -> int:
 def _file(path: str, why: str) -> int:
     """The output of all ranks, as `attach` wrote it."""
     if not path:
-        raise messages.OUTPUT_UNKNOWN.error(what=why)
+        raise BridgeError(messages.OUTPUT_UNKNOWN.sentence(what=why))
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise messages.OUTPUT_NO_FILE.error(what=why, path=path)
+                raise BridgeError(messages.OUTPUT_NO_FILE.sentence(what=why, path=path))
             print(f"bridgectl: {messages.OUTPUT_FILE.sentence(what=why, path=path)}", file=sys.stderr, flush=True)
             shutil.copyfileobj(file, sys.stdout.buffer)
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise messages.OUTPUT_UNREADABLE.error(what=why, path=path, why=error.strerror) from error
+        raise BridgeError(messages.OUTPUT_UNREADABLE.sentence(what=why, path=path, why=error.strerror)) from error
     return 0

@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 from bridge import wellknown
-from bridge.cli import messages, sources
+from bridge.cli import sources
+from bridge.errors import BridgeError
+from bridge.messages import bridgectl as messages
 
 _SHELL = ("sh", "-c", "command -v bash >/dev/null && exec bash; exec sh")
 
@@ -19,15 +21,17 @@ _SHELL = ("sh", "-c", "command -v bash >/dev/null && exec bash; exec sh")
 def shell(options: argparse.Namespace) -> int:
     """Becomes kubectl; raises BridgeError where that cannot be."""
     if not _has_kubeconfig():
-        raise messages.NO_KUBECONFIG.error(job=options.job)
+        raise BridgeError(messages.NO_KUBECONFIG.sentence(job=options.job))
     kubectl = shutil.which("kubectl")
     if kubectl is None:
-        raise messages.NO_KUBECTL.error(job=options.job)
+        raise BridgeError(messages.NO_KUBECTL.sentence(job=options.job))
     run = sources.run_of(options.job).run
     pod = run["pods"].get(options.rank)
     if pod is None or not run["namespace"] or pod["phase"] != "Running":
         phase = pod["phase"] if pod else "not known"
-        raise messages.NO_RUNNING_POD.error(rank=options.rank, job=options.job, phase=run["phase"], pod=phase)
+        raise BridgeError(
+            messages.NO_RUNNING_POD.sentence(rank=options.rank, job=options.job, phase=run["phase"], pod=phase)
+        )
     terminal = ["--tty"] if sys.stdin.isatty() else []
     words = ["--namespace", run["namespace"], "exec", "--stdin", *terminal, pod["name"]]
     words += ["--container", wellknown.CONTAINER, "--", *(options.words or _SHELL)]

@@ -9,8 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from datetime import datetime
 
-from bridge.cli import messages
 from bridge.errors import AllocationError, BridgeError
+from bridge.messages import bridgectl as messages
 from bridge.slurm.comment import own_sentence, spec_path
 
 _SECONDS = 15.0  # for an answer of slurmctld or slurmdbd
@@ -69,7 +69,7 @@ def own_jobs() -> list[SlurmJob]:
     words = ["squeue", "--me", "--noheader", "--array", "--format=%A|%T|%u|%N|%B|%r|%k"]
     done = _run(words, _SECONDS)
     if done.returncode:
-        raise messages.SQUEUE_REFUSED.error(said=_first_line(done.stderr))
+        raise BridgeError(messages.SQUEUE_REFUSED.sentence(said=_first_line(done.stderr)))
     rows = [line.split("|", 6) for line in done.stdout.splitlines()]
     return [found for found in (_listed(row) for row in rows if len(row) == 7) if _is_ours(found)]
 
@@ -95,7 +95,7 @@ def step(of: SlurmJob, words: list[str]) -> str:
         said = [line for line in done.stderr.splitlines() if line.startswith("bridgectl: ")]
         if said:
             raise BridgeError(said[0].removeprefix("bridgectl: "))
-        raise messages.STEP_REFUSED.error(said=_first_line(done.stderr))
+        raise BridgeError(messages.STEP_REFUSED.sentence(said=_first_line(done.stderr)))
     return done.stdout
 
 
@@ -114,13 +114,13 @@ def _run(words: list[str], seconds: float) -> "subprocess.CompletedProcess[str]"
             words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environment, text=True, errors="replace"
         )
     except OSError as error:
-        raise messages.NO_SLURM_COMMAND.error(command=words[0], why=error.strerror) from error
+        raise BridgeError(messages.NO_SLURM_COMMAND.sentence(command=words[0], why=error.strerror)) from error
     with process:
         try:
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             _end(process)
-            raise messages.SLURM_SILENT.error(command=words[0], seconds=f"{seconds:.0f}") from None
+            raise BridgeError(messages.SLURM_SILENT.sentence(command=words[0], seconds=f"{seconds:.0f}")) from None
         except BaseException:
             _end(process)
             raise

@@ -12,9 +12,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bridge import wellknown
-from bridge.cli import messages, slurm
+from bridge.cli import slurm
 from bridge.cli.slurm import SlurmJob
 from bridge.errors import AllocationError, BridgeError
+from bridge.messages import bridgectl as messages
 from bridge.slurm.hostlist import expand
 from bridge.wire.client import ask_once
 
@@ -132,9 +133,9 @@ def from_file(path: Path) -> Told:
     try:
         left = _File.model_validate_json(_bytes_of(path))
     except OSError as error:
-        raise messages.FILE_UNREADABLE.error(path=path, why=error.strerror) from error
+        raise BridgeError(messages.FILE_UNREADABLE.sentence(path=path, why=error.strerror)) from error
     except ValueError as error:
-        raise messages.FILE_UNLIKE.error(path=path) from error
+        raise BridgeError(messages.FILE_UNLIKE.sentence(path=path)) from error
     return Told(left.run.model_dump(), str(path))
 
 
@@ -152,7 +153,7 @@ def _bytes_of(path: Path) -> bytes:
 def _from_afar(number: int) -> Told:
     job = slurm.job(number)
     if job is None:
-        raise messages.JOB_FORGOTTEN.error(job=number)
+        raise BridgeError(messages.JOB_FORGOTTEN.sentence(job=number))
     if job.takes_steps:
         answer = slurm.step(job, ["show", str(number), "-o", "json", "--here"])
         return Told(_checked(_decoded(answer)), f"bridged on {job.batch_host}, asked by a step of the job")
@@ -215,13 +216,13 @@ def _checked(run: object) -> dict[str, Any]:
     try:
         return ShownRun.model_validate(run).model_dump()
     except ValidationError as error:
-        raise messages.DAEMON_UNLIKE.error() from error
+        raise BridgeError(messages.DAEMON_UNLIKE.sentence()) from error
 
 
 def _decoded(text: str) -> object:
     if not text:
-        raise messages.STEP_SILENT.error()
+        raise BridgeError(messages.STEP_SILENT.sentence())
     try:
         return json.loads(text)
     except ValueError as error:
-        raise messages.STEP_UNLIKE.error() from error
+        raise BridgeError(messages.STEP_UNLIKE.sentence()) from error

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bridge.cli.catalogue import as_page, consequences
-from bridge.cli.messages import MESSAGES
 from bridge.job.faults import TABLE
+from bridge.messages.pages import MESSAGES
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = [(item.name, item.cause, item.consequence, item.cure) for item in MESSAGES]
@@ -37,7 +37,7 @@ def test_one_name_has_one_message() -> None:
 def test_a_message_is_told_with_its_name_before_the_cure() -> None:
     (forgotten,) = [item for item in MESSAGES if item.name == "job-forgotten"]
     assert forgotten.sentence(job="{7}").startswith("Slurm knows no job {7} (any more), so")
-    assert " [job-forgotten]; name the file" in str(forgotten.error(job=7))
+    assert " [job-forgotten]; name the file" in forgotten.sentence(job=7)
 
 
 def spoken(file: Path) -> Iterator[str]:

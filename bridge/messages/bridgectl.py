@@ -1,33 +1,7 @@
-"""What bridgectl itself has to say where it cannot answer: each message with a name, cause, consequence and cure.
-
-What the bridge observes of jobs and nodes has its row in `job.faults`; docs/messages.md, made by `make docs`, has both.
-"""
-
-from dataclasses import dataclass
+"""What bridgectl itself has to say where it cannot answer."""
 
 from bridge import wellknown
-from bridge.errors import BridgeError
-
-
-@dataclass(frozen=True)
-class Message:
-    """One message. ``cause`` and ``cure`` are templates, together the sentence that is told; ``consequence`` is what
-    becomes of the question, and of the job where that is touched."""
-
-    name: str
-    cause: str
-    consequence: str
-    cure: str
-
-    def sentence(self, **words: object) -> str:
-        """The message with these words in it, and its name to look it up by."""
-        told = {name: str(word) for name, word in words.items()}
-        return f"{self.cause.format(**told)} [{self.name}]; {self.cure.format(**told)}"
-
-    def error(self, **words: object) -> BridgeError:
-        """The same, to be raised."""
-        return BridgeError(self.sentence(**words))
-
+from bridge.messages import Message
 
 _UNANSWERED = "the question stays without an answer; the job is not touched"
 
@@ -180,5 +154,3 @@ EXPLAIN_WHAT = Message(
     _UNANSWERED,
     "give exactly one of them",
 )
-
-MESSAGES = tuple(value for value in vars().values() if isinstance(value, Message))

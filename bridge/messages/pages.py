@@ -1,0 +1,11 @@
+"""All pages of the catalogue: who speaks, and what they say."""
+
+from bridge.messages import Message, bridgectl
+
+_PAGES = {"bridgectl": bridgectl}
+
+SPEAKERS = {
+    speaker: tuple(value for value in vars(page).values() if isinstance(value, Message))
+    for speaker, page in _PAGES.items()
+}
+MESSAGES = tuple(message for said in SPEAKERS.values() for message in said)
