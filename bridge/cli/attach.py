@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -9,12 +10,14 @@ from typing import Any
 
 from bridge import wellknown
 from bridge.cli.asked import without_run
+from bridge.cli.ranks import RankWriter
 from bridge.errors import BridgeError
 from bridge.messages import bridgectl as messages
 from bridge.wire.client import DaemonGone, ask
 
 _CLOSED = "it closes the connection without an answer; see its log (journalctl -u slurm-k8s-bridge)"
 
+_RANKS = 1024  # that one may name
 _PATIENCE = 120.0  # seconds without a daemon that takes the question, after which the job is given up
 _RETRY = 0.5
 _LOST_RETRY = 2.0  # while the daemon looks for the run that it has lost
@@ -22,22 +25,43 @@ _TOKEN_SECONDS = 24 * 3600
 _TOKEN_PATIENCE = 5.0
 
 
-def attach(_options: argparse.Namespace) -> int:
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    """The options of `attach`."""
+    which = verb.add_mutually_exclusive_group()
+    which.add_argument("--rank", type=_ranks, default=(), metavar="N[,N...]", help="show only these ranks' output")
+    which.add_argument(
+        "--all", action="store_true", help="show every rank's; without it, above 16, the first's and the failing one's"
+    )
+    verb.add_argument("--prefix", action="store_true", help="begin each line with its rank")
+    verb.set_defaults(command=attach)
+
+
+def _ranks(text: str) -> tuple[int, ...]:
+    words = text.split(",")
+    if len(words) > _RANKS or not all(re.fullmatch("[0-9]{1,7}", word) for word in words):
+        raise argparse.ArgumentTypeError(f"ranks are up to {_RANKS} whole numbers, such as 0,3 (not {text[:40]!r})")
+    return tuple(map(int, words))
+
+
+def attach(options: argparse.Namespace) -> int:
     """Stream until the run is over; the training's exit code, or 75 for a fault of the infrastructure."""
     job = os.environ.get("SLURM_JOB_ID", "")
     if not job.isdigit():
         print("bridgectl: attach belongs into a batch script: there is no SLURM_JOB_ID here", file=sys.stderr)
         return wellknown.EXIT_USAGE
     restart = os.environ.get("SLURM_RESTART_COUNT", "")  # not set in a job's first run
-    return _Reader(int(job), int(restart) if restart.isdigit() else None).run()
+    asked = {"job": int(job), "restart": int(restart) if restart.isdigit() else None}
+    asked |= {"ranks": options.rank, "every": options.all}
+    return _Reader(asked, RankWriter(sys.stdout.buffer, prefix=options.prefix)).run()
 
 
 class _Reader:
     """One attach across restarts of the daemon: it remembers how far each rank's output came."""
 
-    def __init__(self, job: int, restart: int | None) -> None:
-        self._job = job
-        self._restart = restart
+    def __init__(self, asked: dict[str, Any], writer: RankWriter) -> None:
+        """``asked``: of which run, and of which of its ranks."""
+        self._asked = asked
+        self._writer = writer
         self._after: dict[int, str] = {}
         self._greeted = False
         self._accepted = False  # on this connection
@@ -47,6 +71,12 @@ class _Reader:
 
     def run(self) -> int:
         """The exit code. Raises BridgeError for a question that has no answer here, and when patience is over."""
+        try:
+            return self._read()
+        finally:
+            self._writer.finish()
+
+    def _read(self) -> int:
         alone_since = time.monotonic()
         while True:
             code = self._listen()
@@ -68,8 +98,7 @@ class _Reader:
         """One connection: the exit code, or None when it ended before that was known."""
         waited_for, self._waits_for = self._waits_for, ""
         self._accepted, self._fault = False, _CLOSED
-        question = {"verb": "attach", "job": self._job, "restart": self._restart}
-        question |= {"after": self._after, "token": self._token}
+        question = {"verb": "attach", **self._asked, "after": dict(self._after), "token": self._token}
         try:
             for frame in ask(question):
                 code = self._take(frame, waited_for)
@@ -83,6 +112,8 @@ class _Reader:
         match frame.get("kind"):
             case "line":
                 self._write(frame)
+            case "gap":
+                self._say(messages.LINES_SKIPPED.sentence(rank=frame["rank"]))
             case "attached":
                 self._greet(frame)
             case "end":
@@ -92,32 +123,35 @@ class _Reader:
             case "waiting":
                 self._waits_for = str(frame["sentence"])
                 if self._waits_for != waited_for:
-                    _say(f"{self._waits_for}; attach waits")
+                    self._say(f"{self._waits_for}; attach waits")
             case "error":
-                why = without_run(self._job) if frame.get("unknown") else ""
+                why = without_run(self._asked["job"]) if frame.get("unknown") else ""
                 raise BridgeError(why or str(frame["sentence"]))
         return None
 
     def _write(self, frame: dict[str, Any]) -> None:
-        sys.stdout.buffer.write(frame["data"].encode("latin-1"))
-        sys.stdout.buffer.flush()
+        self._writer.write(int(frame["rank"]), frame["data"].encode("latin-1"))
         self._after[int(frame["rank"])] = frame["stamp"]
 
     def _greet(self, frame: dict[str, Any]) -> None:
         self._accepted = True
         if not self._greeted:
             for notice in frame["notices"]:
-                _say(f"note: {notice}")
+                self._say(f"note: {notice}")
         self._greeted = True
 
-    @staticmethod
-    def _end(frame: dict[str, Any]) -> int:
+    def _end(self, frame: dict[str, Any]) -> int:
+        self._writer.finish()
         code, unread = int(frame["exit"]), frame.get("unread")
         if unread:
-            _say(messages.LINES_LOST.sentence(ranks=", ".join(map(str, unread))))
+            self._say(messages.LINES_LOST.sentence(ranks=", ".join(map(str, unread))))
         if code:
-            _say(frame["reason"])
+            self._say(frame["reason"])
         return code
+
+    def _say(self, sentence: str) -> None:
+        self._writer.make_way()
+        print(f"slurm-k8s-bridge: {sentence}", file=sys.stderr, flush=True)
 
 
 def _own_token() -> str | None:
@@ -129,8 +163,3 @@ def _own_token() -> str | None:
         return None
     name, _, token = done.stdout.strip().partition("=")
     return token if name == "SLURM_JWT" and done.returncode == 0 else None
-
-
-def _say(sentence: str) -> None:
-    sys.stdout.flush()
-    print(f"slurm-k8s-bridge: {sentence}", file=sys.stderr, flush=True)

@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from bridge import __version__, wellknown
-from bridge.cli import explain, gc, sources
-from bridge.cli.attach import attach
+from bridge.cli import attach, explain, gc, sources
 from bridge.cli.output import logs
 from bridge.cli.shell import shell
 from bridge.errors import BridgeError
@@ -48,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"bridgectl {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     verb = verbs.add_parser("attach", help="in a batch script: show the training's output, exit with its exit code")
-    verb.set_defaults(command=attach)
+    attach.add_arguments(verb)
     _add(verbs, "status", "this node: runs, reporting tier, connections", _status)
     _add(verbs, "ps", "your runs on this node (root: all); where no bridged is, your jobs in Slurm", _ps)
     verb = _add(verbs, "show", "one run: pods, outcome, what was replaced, what is wrong", _show)

@@ -1,5 +1,6 @@
 """One `bridgectl attach` that is being served: the ranks' output as it comes, then how the run ended."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bridge import clock, wellknown
@@ -11,6 +12,7 @@ from bridge.engine.state import Outcome, Phase, Run
 from bridge.engine.wanted import wanted
 from bridge.job.faults import Verdict
 from bridge.job.faults.runs import ENDED_BY_SLURM
+from bridge.kube.api import LogPiece
 from bridge.wire.frames import Channel
 from bridge.wire.peercred import has_left
 
@@ -23,53 +25,51 @@ _FAILING_GRACE = 10.0  # the same for those of the rank that decided it
 class Attachment:
     """One `attach`: sends what the ranks say, then how it ended."""
 
-    def __init__(self, channel: Channel, engine: Engine, hub: LogHub, run: Run, after: dict[int, str]) -> None:
+    def __init__(self, channel: Channel, engine: Engine, hub: LogHub, run: Run, ranks: Sequence[int]) -> None:
+        """``ranks`` are those whose output is asked for."""
         self._channel = channel
         self._engine = engine
         self._hub = hub
         self._key = run.key
-        self._ranks = range(len(run.nodes))
-        self._after = after
-        self._position = dict.fromkeys(self._ranks, 0)
+        self._ranks = ranks
+        self._next = dict.fromkeys(ranks, 0)
         self._ended: set[int] = set()
         self._known_at: float | None = None
         channel.send({"kind": "attached", "ranks": len(run.nodes), "notices": shown.notices(run)})
 
+    def resume(self, after: Mapping[int, str]) -> None:
+        """The reader has had each rank's output up to these positions."""
+        self._hub.resume(self._key, after)
+        self._next |= {rank: self._hub.start(self._key, rank, after.get(rank, "")) for rank in self._ranks}
+
     def serve(self) -> None:
         """Until the run is over and its output has been sent, or the reader is gone; may raise OSError then."""
         while not has_left(self._channel.sock):
-            said = self._send_lines()
+            said = self._send_news()
             end = self._end()
             if end is not None and not said:
                 self._channel.send(end)
                 return
 
-    def _send_lines(self) -> bool:
+    def _send_news(self) -> bool:
         with self._hub.changed:
-            news = {rank: self._take(rank) for rank in self._ranks}
-            if not any(news.values()):
+            news = self._news()
+            if not news:
                 self._hub.changed.wait(_POLL)
-                news = {rank: self._take(rank) for rank in self._ranks}
-        said = False
-        for rank, lines in news.items():
-            for line in lines:
-                if line.stamp > self._after.get(rank, ""):
-                    said = True
-                    self._channel.send(
-                        {
-                            "kind": "line",
-                            "rank": rank,
-                            "stamp": line.stamp,
-                            "data": line.data.decode("latin-1"),
-                        }
-                    )
-        return said
+                news = self._news()
+        for rank, pieces in news.items():
+            for piece in pieces:
+                self._channel.send(_frame(rank, piece))
+        return bool(news)
 
-    def _take(self, rank: int) -> list[Any]:
-        lines, self._position[rank], ended = self._hub.take(self._key, rank, self._position[rank])
-        if ended and not lines:
+    def _news(self) -> dict[int, list[LogPiece]]:
+        return {rank: pieces for rank in self._ranks if (pieces := self._take(rank))}
+
+    def _take(self, rank: int) -> list[LogPiece]:
+        pieces, self._next[rank], ended = self._hub.take(self._key, rank, self._next[rank])
+        if ended and not pieces:
             self._ended.add(rank)
-        return lines
+        return pieces
 
     def _end(self) -> dict[str, Any] | None:
         run = self._engine.runs.get(self._key)
@@ -88,7 +88,14 @@ class Attachment:
     def _missing(self, run: Run) -> set[int]:
         """The ranks whose last lines have not come yet."""
         followed = {item.rank for item in wanted(run, clock.now()) if isinstance(item, FollowLog)}
-        return followed - self._ended
+        return (followed & set(self._ranks)) - self._ended
+
+
+def _frame(rank: int, piece: LogPiece) -> dict[str, Any]:
+    if piece.gap:
+        return {"kind": "gap", "rank": rank}
+    # Of versions that read single lines: ``line``, and ``stamp`` for the position.
+    return {"kind": "line", "rank": rank, "stamp": piece.position, "data": piece.data.decode("latin-1")}
 
 
 def _has_said_enough(outcome: Outcome, missing: set[int], waited: float) -> bool:

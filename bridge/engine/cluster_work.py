@@ -162,7 +162,8 @@ class ClusterWork:
             said, pause = told, min(max(2 * pause, _EVENTS_PAUSE), _EVENTS_LONGEST)
 
     def _follow_log(self, task: Task, activity: do.FollowLog) -> None:
-        self._hub.follow(task.run.key, activity.rank, self._home(task.run), activity.pod, task.stop)
+        run, home = task.run, self._home(task.run)
+        self._hub.follow(run.key, activity.rank, home, activity.pod, task.stop, has_reader=run.attached)
 
     # -- release
 

@@ -296,9 +296,11 @@ class Resumed:
 
 @dataclass(frozen=True)
 class Attached:
-    """`bridgectl attach` runs on this node: its daemon follows the whole run."""
+    """`bridgectl attach` runs on this node: its daemon follows the whole run. ``ranks`` are those that it names, whose
+    output is followed however many there are."""
 
     at: float
+    ranks: tuple[int, ...] = ()
     kind: Literal["attached"] = "attached"
 
 

@@ -2,31 +2,36 @@
 
 At most `SPOOL_LIMIT` bytes a rank are held in memory, and `TOTAL_LIMIT` of all ranks of all runs, but for `SHARE` that
 every rank may have, so that jobs whose output nobody reads stop nobody else's. When there is no room, the follower
-waits: the kubelet keeps the rest in its own file. A restarted daemon follows from where the reader had come to.
+waits: the kubelet keeps the rest in its own file. A restarted daemon follows from where the reader had come to, and
+waits until the reader has said where that is.
 """
 
 import threading
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from bridge import wellknown
 from bridge.errors import NotFound
 from bridge.job.ids import RunKey
-from bridge.kube.api import Kubernetes, LogLine
+from bridge.kube.api import Kubernetes, LogPiece
 
 SPOOL_LIMIT = 1024 * 1024  # bytes a rank
 TOTAL_LIMIT = 64 * 1024 * 1024  # bytes of a node
 SHARE = 64 * 1024  # bytes a rank whatever the others have
-_LINE_COST = 256  # bytes of memory that a line takes besides its text
+_PIECE_COST = 400  # bytes of memory that a piece takes besides its text
 _WAIT = 0.5  # seconds between two looks at a stop signal
 
 
 @dataclass
 class Spool:
-    """The kept lines of one rank. ``base`` is the number of the first kept line, ``read`` the one that the
-    furthest reader wants next; lines before it may go when room is needed."""
+    """The kept pieces of one rank. ``origin`` is the position in the log from which they were read, ``base`` the number
+    of the first kept piece, ``read`` of the one that the furthest reader wants next; pieces before it may go when room
+    is needed."""
 
-    lines: deque[LogLine] = field(default_factory=deque)
+    origin: str
+    pieces: deque[LogPiece] = field(default_factory=deque)
     base: int = 0
     read: int = 0
     size: int = 0
@@ -40,27 +45,35 @@ class LogHub:
         self._kube = kube
         self._spools: dict[tuple[RunKey, int], Spool] = {}
         self._after: dict[tuple[RunKey, int], str] = {}
+        self._readers: set[RunKey] = set()
         self.changed = threading.Condition()
 
-    def resume(self, key: RunKey, after: dict[int, str]) -> None:
-        """A reader that was here before a restart of the daemon has come so far."""
+    def resume(self, key: RunKey, after: Mapping[int, str]) -> None:
+        """A reader has come; one that was here before a restart of the daemon had come so far with each rank."""
         with self.changed:
-            for rank, stamp in after.items():
+            self._readers.add(key)
+            for rank, position in after.items():
                 if (key, rank) not in self._spools:
-                    self._after[key, rank] = stamp
+                    self._after[key, rank] = position
+            self.changed.notify_all()
 
-    def follow(self, key: RunKey, rank: int, namespace: str, pod: str, stop: threading.Event) -> None:
-        """Fill the spool of this rank until its container has ended or ``stop`` is set."""
+    def follow(
+        self, key: RunKey, rank: int, namespace: str, pod: str, stop: threading.Event, *, has_reader: bool = False
+    ) -> None:
+        """Fill the spool of this rank until its container has ended or ``stop`` is set. ``has_reader``: one has been
+        here, perhaps at an earlier daemon, and comes again."""
         with self.changed:
+            while has_reader and key not in self._readers and not stop.is_set():
+                self.changed.wait(_WAIT)
             if stop.is_set():
                 return  # the run may have been dropped already
-            spool = self._spools.setdefault((key, rank), Spool())
+            spool = self._spools.setdefault((key, rank), Spool(self._after.get((key, rank), "")))
             if spool.ended:
                 return
-            after = spool.lines[-1].stamp if spool.lines else self._after.get((key, rank), "")
+            after = spool.pieces[-1].position if spool.pieces else spool.origin
         try:
-            for line in self._kube.follow_log(namespace, pod, wellknown.CONTAINER, after, stop):
-                if not self._keep(spool, line, stop):
+            for piece in self._kube.follow_log(namespace, pod, wellknown.CONTAINER, after, stop):
+                if not self._keep(spool, piece, stop):
                     return
         except NotFound:
             pass
@@ -73,60 +86,76 @@ class LogHub:
         """The last lines of a rank, whoever reads the spools. Raises the errors of `bridge.errors`."""
         return self._kube.last_log(namespace, pod, wellknown.CONTAINER, lines)
 
-    def _keep(self, spool: Spool, line: LogLine, stop: threading.Event) -> bool:
+    def _keep(self, spool: Spool, piece: LogPiece, stop: threading.Event) -> bool:
         with self.changed:
-            while not self._make_room(spool, _cost(line)):
+            while not self._make_room(spool, _cost(piece)):
                 if stop.is_set():
                     return False
                 self.changed.wait(_WAIT)
-            spool.lines.append(line)
-            spool.size += _cost(line)
+            spool.pieces.append(piece)
+            spool.size += _cost(piece)
             self.changed.notify_all()
         return True
 
     def _make_room(self, spool: Spool, need: int) -> bool:
-        while spool.size + need > SPOOL_LIMIT and _drop_a_read_line(spool):
+        while spool.size + need > SPOOL_LIMIT and _drop_a_read_piece(spool):
             pass
         for other in self._spools.values() if self._total() + need > TOTAL_LIMIT else ():
-            while self._total() + need > TOTAL_LIMIT and _drop_a_read_line(other):
+            while self._total() + need > TOTAL_LIMIT and _drop_a_read_piece(other):
                 pass
         fits = self._total() + need <= TOTAL_LIMIT or spool.size + need <= SHARE
-        return not spool.lines or (fits and spool.size + need <= SPOOL_LIMIT)
+        return not spool.pieces or (fits and spool.size + need <= SPOOL_LIMIT)
 
     def _total(self) -> int:
         return sum(spool.size for spool in self._spools.values())
 
-    def take(self, key: RunKey, rank: int, position: int) -> tuple[list[LogLine], int, bool]:
-        """Lines from this position on, the next position, and whether the rank has said all.
+    def start(self, key: RunKey, rank: int, after: str) -> int:
+        """The number of the piece with which a reader goes on that came as far as ``after``; -1 when what lies between
+        is not kept any more."""
+        with self.changed:
+            spool = self._spools.get((key, rank))
+            if spool is None or after == spool.origin:
+                return 0
+            for number in reversed(range(len(spool.pieces))):
+                if spool.pieces[number].position == after:
+                    return spool.base + number + 1
+            return -1
+
+    def take(self, key: RunKey, rank: int, number: int) -> tuple[list[LogPiece], int, bool]:
+        """Pieces from this number on, the next number, and whether the rank has said all. A gap comes first where some
+        were dropped before.
 
         Call it with `changed` held.
         """
         spool = self._spools.get((key, rank))
         if spool is None:
-            return [], position, False
-        start = max(position, spool.base)
-        lines = list(spool.lines)[start - spool.base :]
-        spool.read = max(spool.read, start + len(lines))
-        if lines:
+            return [], number, False
+        start = max(number, spool.base)
+        pieces = list(islice(spool.pieces, start - spool.base, None))
+        spool.read = max(spool.read, start + len(pieces))
+        if pieces:
             self.changed.notify_all()
-        return lines, start + len(lines), spool.ended
+        if number < start:
+            pieces.insert(0, LogPiece("", b"", gap=True))
+        return pieces, spool.base + len(spool.pieces), spool.ended
 
     def drop(self, key: RunKey) -> None:
         """The run is released: nobody will read any more."""
         with self.changed:
             self._spools = {where: spool for where, spool in self._spools.items() if where[0] != key}
-            self._after = {where: stamp for where, stamp in self._after.items() if where[0] != key}
+            self._after = {where: position for where, position in self._after.items() if where[0] != key}
+            self._readers.discard(key)
             self.changed.notify_all()
 
 
-def _drop_a_read_line(spool: Spool) -> bool:
+def _drop_a_read_piece(spool: Spool) -> bool:
     """Whether there was one."""
-    if not spool.lines or spool.base >= spool.read:
+    if not spool.pieces or spool.base >= spool.read:
         return False
-    spool.size -= _cost(spool.lines.popleft())
+    spool.size -= _cost(spool.pieces.popleft())
     spool.base += 1
     return True
 
 
-def _cost(line: LogLine) -> int:
-    return len(line.data) + _LINE_COST
+def _cost(piece: LogPiece) -> int:
+    return len(piece.data) + _PIECE_COST

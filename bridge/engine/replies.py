@@ -134,8 +134,8 @@ def _drained(run: Run, event: events.Drained) -> Run:
     return replace(run, drain=Effort.GIVEN_UP if event.given_up else Effort.DONE)
 
 
-def _attached(run: Run, _event: events.Attached) -> Run:
-    return replace(run, attached=True)
+def _attached(run: Run, event: events.Attached) -> Run:
+    return replace(run, attached=True, asked_ranks=run.asked_ranks | set(event.ranks))
 
 
 HANDLERS: Handlers = {

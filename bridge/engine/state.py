@@ -245,6 +245,7 @@ class Run:
     resume: Effort = Effort.NOT_WANTED
     prolog_answer: Answer | None = None
     attached: bool = False
+    asked_ranks: frozenset[int] = frozenset()  # named by an `attach`
     failed_at: float | None = None
     outcome: Outcome | None = None
     epilog_began: float | None = None

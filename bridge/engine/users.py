@@ -1,7 +1,7 @@
 """The user socket: what `bridgectl` asks. Everybody may connect; each verb looks at who is there."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -26,7 +26,8 @@ from bridge.wire.frames import Channel
 from bridge.wire.messages import UserRequest, mismatch
 from bridge.wire.peercred import Peer
 
-_ADOPTION = 5.0  # seconds in which the engine has taken up a run that was found
+_TURN = 5.0  # seconds in which the engine has taken in what it was told
+_MOST_FOLLOWED = 128  # ranks at once: each costs the API server a stream, and this node two threads
 _ROWS_LIMIT = 1024 * 1024  # bytes of all rows of an answer; a frame has twice that
 
 
@@ -175,15 +176,28 @@ class UserDoor:
         if not isinstance(found, Run):
             channel.send(found)
             return
-        run = found
+        ranks = _asked(request, found)
+        if isinstance(ranks, str):
+            channel.send(_error(ranks))
+            return
+        self._begin(channel, request, found, ranks, peer)
+
+    def _begin(self, channel: Channel, request: UserRequest, run: Run, ranks: tuple[int, ...], peer: Peer) -> None:
         channel.sock.settimeout(None)
-        after = {rank: stamp for rank, stamp in request.after.items() if 0 <= rank < len(run.nodes)}
-        self._hub.resume(run.key, after)
         if request.token and run.allocation is not None and peer.uid == run.allocation.uid:
             self._engine.post(TokenBrought(run.key, Credential(run.allocation.user, request.token)))
-        if not run.attached:
-            self._engine.happened(run.key, events.Attached(clock.now()))
-        Attachment(channel, self._engine, self._hub, run, after).serve()
+        named = ranks if request.every or request.ranks else ()
+        if not run.attached or not run.asked_ranks.issuperset(named):
+            self._engine.happened(run.key, events.Attached(clock.now(), named))
+            # In the journal before a line goes out: the next daemon must know that a reader will come again.
+            self._until(lambda: (now := self._engine.runs.get(run.key)) is None or now.attached)
+        attachment = Attachment(channel, self._engine, self._hub, run, ranks)
+        attachment.resume({rank: position for rank, position in request.after.items() if rank in ranks})
+        attachment.serve()
+
+    def _until(self, taken_in: Callable[[], bool]) -> None:
+        with self._engine.changed:
+            self._engine.changed.wait_for(taken_in, _TURN)
 
     def _attachable(self, request: UserRequest, peer: Peer) -> Run | dict[str, Any]:
         """The run that an `attach` is of, or what it is told: never that a job which may be training has none."""
@@ -193,8 +207,7 @@ class UserDoor:
             return run
         found = self._adopter.search(request.job, request.restart, peer, request.token)
         if found.prospect is Prospect.FOUND:
-            with self._engine.changed:
-                self._engine.changed.wait_for(lambda: self._run_of(request, peer) is not None, _ADOPTION)
+            self._until(lambda: self._run_of(request, peer) is not None)
             return self._run_of(request, peer) or _waiting("the run is being learnt again")
         if found.prospect is Prospect.OPEN:
             return _waiting(found.sentence)
@@ -236,6 +249,20 @@ def _rows(runs: Iterable[Run]) -> dict[str, Any]:
 
 def _no_run(request: UserRequest) -> str:
     return f"job {request.job} has no run of yours on this node"
+
+
+def _asked(request: UserRequest, run: Run) -> tuple[int, ...] | str:
+    """The ranks whose output an `attach` is to have, or why not."""
+    last = len(run.nodes) - 1
+    if strange := [rank for rank in request.ranks if rank > last]:
+        return f"job {request.job} has the ranks 0 to {last}, and no rank {strange[0]}; correct --rank"
+    ranks = tuple(sorted(set(request.ranks))) or tuple(range(last + 1))
+    if request.every and len(ranks) > _MOST_FOLLOWED:
+        return (
+            f"job {request.job} has {len(ranks)} ranks, and a node follows at most {_MOST_FOLLOWED}; name those that "
+            "you want with --rank, and have the others write to files"
+        )
+    return ranks
 
 
 def _output(run: Run) -> dict[str, str]:

@@ -19,7 +19,7 @@ from bridge.engine.training import FAILURE_GRACE
 from bridge.job.gate import opening
 from bridge.job.pods import PodFacts
 
-FOLLOWED_RANKS = 16  # up to so many nodes every rank's output is followed, above it rank 0 and the failing one
+FOLLOWED_RANKS = 16  # up to so many nodes every rank's output is followed, above it rank 0, the failing one, the asked
 _EVENTS_AFTER = 2.0  # seconds without a pod after which the workload's events are read
 _POD_EVENTS_AFTER = 5.0  # seconds after which those of a pod are read that is bound and says nothing of a fault
 _PROVE_ANYWAY = 10.0  # seconds after which the pods are listed even though the watch still shows one
@@ -131,7 +131,7 @@ def _logs(run: Run) -> Iterator[Activity]:
 
 def _is_followed(run: Run, rank: int) -> bool:
     failing = run.outcome is not None and run.outcome.rank == rank
-    return len(run.nodes) <= FOLLOWED_RANKS or rank == 0 or failing
+    return len(run.nodes) <= FOLLOWED_RANKS or rank == 0 or failing or rank in run.asked_ranks
 
 
 def _slurm(run: Run) -> Iterator[Activity]:

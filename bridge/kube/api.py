@@ -37,11 +37,13 @@ class Selector:
 
 
 @dataclass(frozen=True)
-class LogLine:
-    """One line of a container's output; ``stamp`` is the kubelet's RFC 3339 nanosecond time stamp."""
+class LogPiece:
+    """Whole lines of a container's output, or a part of a long one. ``position`` is where the log goes on behind them,
+    as `Kubernetes.follow_log` takes it. ``gap``: no output, but a place where some may be missing."""
 
-    stamp: str
+    position: str
     data: bytes
+    gap: bool = False
 
 
 class Kubernetes(Protocol):
@@ -92,8 +94,8 @@ class Kubernetes(Protocol):
         """The last lines of the container's output so far, at most LAST_LOG_LIMIT bytes; Invalid while it has not
         started, NotFound when the pod is gone."""
 
-    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogLine]:
-        """Lines from the start of the container, or those later than the stamp ``after``, until the container
+    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogPiece]:
+        """The output from the start of the container, or from the position ``after`` on, until the container
         has ended. Reconnects without loss or repetition; NotFound when the pod is gone."""
 
 

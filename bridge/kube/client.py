@@ -7,7 +7,7 @@ from urllib.parse import quote
 from bridge.config import KubernetesAccess
 from bridge.errors import Conflict, NotFound
 from bridge.kube.answers import slim
-from bridge.kube.api import LAST_LOG_LIMIT, LogLine, Object, Observation, Selector
+from bridge.kube.api import LAST_LOG_LIMIT, LogPiece, Object, Observation, Selector
 from bridge.kube.logs import LogFollower
 from bridge.kube.transport import JSON, METADATA_ONLY, Request, Transport
 from bridge.kube.watch import Watch
@@ -89,7 +89,7 @@ class KubernetesClient:
         query = {"container": container, "tailLines": str(lines)}
         return self._transport.text(Request("GET", f"{_pod(namespace, pod)}/log", query))[-LAST_LOG_LIMIT:]
 
-    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogLine]:
+    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogPiece]:
         return iter(LogFollower(self._transport, _pod(namespace, pod), container, after, stop))
 
     def _events(self, namespace: str, fields: str) -> list[Object]:

@@ -93,6 +93,13 @@ POD_GONE = Message(
     "its last lines cannot be read any more",
     "see the job's output in {output}",
 )
+LINES_SKIPPED = Message(
+    "lines-skipped",
+    "output of rank {rank} may be missing here: it writes faster than its log is read, or the kubelet replaced the "
+    "log's file (containerLogMaxSize) while API server or bridged were away",
+    "the training goes on, and the output from here on is shown",
+    "write to a file what must not be lost",
+)
 LINES_LOST = Message(
     "lines-lost",
     "the training has ended, and the last lines of rank {ranks} did not come in time: API server or kubelet do not "

@@ -88,7 +88,8 @@ class ScanReply(_Message):
 
 class UserRequest(_Message):
     """What bridgectl asks. ``restart`` is the restart count of the run that `attach` is of, None from versions that do
-    not tell it. ``after`` has the last stamp seen of each rank, when `attach` reconnects;
+    not tell it. ``after`` has the position behind the last output seen of each rank, when `attach` reconnects;
+    ``ranks`` those whose output it wants (none: those that are followed anyway), ``every`` means all of them;
     ``token`` a token of the asking user's own, since a restarted daemon has lost the one that the hook brought.
     ``dry_run`` of `gc`: only show, delete nothing. ``rank`` and ``lines`` of `logs`: whose last lines, and how many."""
 
@@ -96,6 +97,8 @@ class UserRequest(_Message):
     job: int | None = None
     restart: int | None = Field(default=None, ge=0)
     after: dict[int, Text] = Field(default_factory=dict, max_length=1024)
+    ranks: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(), max_length=1024)
+    every: bool = False
     dry_run: bool = True
     rank: int = Field(default=0, ge=0)
     lines: int = Field(default=100, ge=1, le=100_000)

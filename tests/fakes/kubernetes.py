@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from bridge.errors import Conflict, Invalid, NotFound
-from bridge.kube.api import LAST_LOG_LIMIT, Change, LogLine, Object, Observation, Selector
+from bridge.kube.api import LAST_LOG_LIMIT, Change, LogPiece, Object, Observation, Selector
 from tests.fakes.faults import Faults
 from tests.fakes.jsonpatch import patched
 
@@ -32,7 +32,7 @@ class FakeKubernetes:
         self._objects: dict[Key, Object] = {}
         self._history: list[tuple[str, Change, Object]] = []  # kind, change, object
         self._forgotten = 0  # how often the history was compacted
-        self._logs: dict[tuple[str, str], list[LogLine]] = {}
+        self._logs: dict[tuple[str, str], list[LogPiece]] = {}
 
     # -- what a test does
 
@@ -104,7 +104,7 @@ class FakeKubernetes:
             log = self._logs.setdefault((namespace, pod), [])
             for line in lines:
                 moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(microseconds=len(log))
-                log.append(LogLine(moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z"), line))
+                log.append(LogPiece(moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z"), line))
             self._changed.notify_all()
 
     def clear_log(self, namespace: str, pod: str) -> None:
@@ -209,7 +209,7 @@ class FakeKubernetes:
                 raise Invalid("no such container", status=400)
             return b"".join(line.data for line in self._logs.get((namespace, pod), [])[-lines:])[-LAST_LOG_LIMIT:]
 
-    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogLine]:
+    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogPiece]:
         if not self._reached(stop):
             return
         uid = self.pod(namespace, pod)["metadata"]["uid"]
@@ -223,7 +223,7 @@ class FakeKubernetes:
                     raise Invalid("no such container", status=400)
                 log = self._logs.get((namespace, pod), [])
                 silent = self.faults.outage is not None
-                fresh = [] if silent else [line for line in log[position:] if line.stamp > after]
+                fresh = [] if silent else [line for line in log[position:] if line.position > after]
                 ended = not silent and _ended(item, container)
                 if not fresh and not ended:
                     self._changed.wait(_POLL)

@@ -172,7 +172,7 @@ def test_a_log_is_followed_from_any_line_to_its_end(world: World) -> None:
     with stopping() as stop:
         lines = list(kube.follow_log(namespace, "w-worker-0", "pytorch", "", stop))
         assert b"".join(line.data for line in lines) == b"one\n\n" + b"x" * 100_000 + b"\n\xfflast\n"
-        later = list(kube.follow_log(namespace, "w-worker-0", "pytorch", lines[1].stamp, stop))
+        later = list(kube.follow_log(namespace, "w-worker-0", "pytorch", lines[1].position, stop))
         assert later == lines[2:]
         assert kube.last_log(namespace, "w-worker-0", "pytorch", 1) == b"\xfflast\n"
         assert kube.last_log(namespace, "w-worker-0", "pytorch", 100).startswith(b"one\n\nxxx")

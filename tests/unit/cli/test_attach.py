@@ -54,11 +54,11 @@ class Daemon:
 def attached(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Runs attach with this daemon; its exit code."""
 
-    def run(daemon: Daemon) -> int:
+    def run(daemon: Daemon, **options: Any) -> int:
         monkeypatch.setattr(module, "ask", daemon.ask)
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: daemon.now, sleep=daemon.sleep))
         monkeypatch.setattr(module, "_own_token", daemon.token)
-        return attach(argparse.Namespace())
+        return attach(argparse.Namespace(**{"rank": (), "all": False, "prefix": False} | options))
 
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     yield run
@@ -149,3 +149,62 @@ def test_where_the_daemon_knows_nothing_slurmctld_is_asked(
     monkeypatch.setattr(module, "without_run", lambda _: asks)
     with pytest.raises(BridgeError, match=asks or "no bridge job"):
         attached(Daemon([{"kind": "error", "sentence": "job 7 is no bridge job", "unknown": True}]))
+
+
+# -- the output
+
+
+def line(rank: int, text: str, position: str = "p") -> Frame:
+    return {"kind": "line", "rank": rank, "stamp": position, "data": text}
+
+
+def test_a_reader_that_comes_again_says_how_far_it_came(attached: Any, capfdbinary: Any) -> None:
+    first: list[Frame | Exception | float] = [
+        ATTACHED,
+        line(0, "one\n", "p1"),
+        line(1, "un", "q1"),
+        line(0, "two\n", "p2"),
+    ]
+    daemon = Daemon(first, [], [ATTACHED, line(1, "o\xff\n", "q2"), END])
+    assert attached(daemon) == 3
+    assert [question["after"] for question in daemon.questions] == [{}] + [{0: "p2", 1: "q1"}] * 2
+    assert capfdbinary.readouterr().out == b"one\ntwo\nuno\xff\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "asked"),
+    [
+        ({}, {"ranks": (), "every": False}),
+        ({"rank": (1, 3)}, {"ranks": (1, 3), "every": False}),
+        ({"all": True}, {"ranks": (), "every": True}),
+    ],
+)
+def test_the_question_says_whose_output_is_wanted(attached: Any, options: Any, asked: Any) -> None:
+    daemon = Daemon([ATTACHED, END])
+    attached(daemon, **options)
+    assert asked.items() <= daemon.questions[0].items()
+
+
+def test_a_gap_is_told_where_it_is(attached: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    assert attached(Daemon([ATTACHED, line(0, "one\n"), {"kind": "gap", "rank": 0}, line(0, "two\n"), END])) == 3
+    assert "output of rank 0 may be missing here" in capfd.readouterr().err
+
+
+def test_half_a_line_gets_out_before_the_reason_and_apart_from_it(attached: Any, capfdbinary: Any) -> None:
+    assert attached(Daemon([ATTACHED, line(0, "half"), END]), prefix=True) == 3
+    assert capfdbinary.readouterr().out == b"[rank 0] half\n"
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "1,,2", "1;2", "9" * 8, ",".join("1" * 1025), "١"])
+def test_what_is_no_rank_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    with pytest.raises(SystemExit):
+        parser.parse_args([f"--rank={text}"])
+    assert "ranks are up to 1024 whole numbers" in capsys.readouterr().err
+
+
+def test_ranks_are_named_with_commas() -> None:
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    assert parser.parse_args(["--rank", "0,31"]).rank == (0, 31)

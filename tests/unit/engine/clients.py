@@ -173,6 +173,7 @@ class Attach:
         self.told = told  # in its question, besides the job
         self.waits_for: list[str] = []
         self.lines: list[tuple[int, str]] = []
+        self.gaps: list[int] = []
         self.notices: list[str] = []
         self.end: Message | None = None
         self.connected = threading.Event()
@@ -217,6 +218,8 @@ class Attach:
                 case "line":
                     self.lines.append((frame["rank"], frame["data"].rstrip("\n")))
                     self._after[frame["rank"]] = frame["stamp"]
+                case "gap":
+                    self.gaps.append(frame["rank"])
                 case _:
                     self.end = frame
             self._changed.notify_all()

@@ -9,7 +9,7 @@ from bridge.engine import logs
 from bridge.engine.logs import SPOOL_LIMIT, LogHub
 from bridge.errors import Forbidden
 from bridge.job.ids import RunKey
-from bridge.kube.api import LogLine
+from bridge.kube.api import LogPiece
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.kubernetes import FakeKubernetes
 
@@ -34,8 +34,10 @@ class Spooling:
         self.position = 0
         self._threads: list[threading.Thread] = []
 
-    def follows(self) -> None:
-        follow = threading.Thread(target=self.hub.follow, args=(KEY, 0, NAMESPACE, POD, self.stop), name="follow")
+    def follows(self, *, has_reader: bool = False) -> None:
+        follow = threading.Thread(
+            target=self.hub.follow, args=(KEY, 0, NAMESPACE, POD, self.stop), kwargs={"has_reader": has_reader}
+        )
         self._threads.append(follow)
         follow.start()
 
@@ -44,7 +46,7 @@ class Spooling:
 
     def reads(self) -> tuple[list[bytes], bool]:
         """What is new, once something is: the lines, and whether the rank has said all."""
-        taken: tuple[list[LogLine], int, bool] = ([], 0, False)
+        taken: tuple[list[LogPiece], int, bool] = ([], 0, False)
 
         def take() -> bool:
             nonlocal taken
@@ -81,7 +83,7 @@ def spooling() -> Iterator[Spooling]:
 
 def kept(spooling: Spooling) -> int:
     """How many lines are in memory."""
-    return len(spooling.hub._spools[KEY, 0].lines)
+    return len(spooling.hub._spools[KEY, 0].pieces)
 
 
 def test_the_follower_waits_when_nobody_reads(spooling: Spooling) -> None:
@@ -128,7 +130,7 @@ def test_a_restarted_daemon_follows_from_where_the_reader_was(spooling: Spooling
     spooling.prints(b"one", b"two", b"three")
     spooling.cluster.end(POD, 0)
     log = list(spooling.kube.follow_log(NAMESPACE, POD, "pytorch", "", spooling.stop))
-    spooling.hub.resume(KEY, {0: log[1].stamp})
+    spooling.hub.resume(KEY, {0: log[1].position})
     spooling.follows()
     assert spooling.reads_all() == [b"three"]
 
@@ -163,6 +165,42 @@ def test_a_released_run_leaves_nothing_in_memory(spooling: Spooling) -> None:
     spooling.hub.follow(KEY, 0, NAMESPACE, POD, spooling.stop)  # it was about to begin when it was stopped
     assert not spooling.hub._spools
     assert not spooling.hub._after
+    assert not spooling.hub._readers
+
+
+def test_a_new_daemon_waits_until_the_reader_of_the_old_one_has_come_again(spooling: Spooling) -> None:
+    """Else it would read a log of hours again, of which the kubelet gives only the newest file."""
+    spooling.prints(b"one", b"two", b"three")
+    spooling.cluster.end(POD, 0)
+    log = list(spooling.kube.follow_log(NAMESPACE, POD, "pytorch", "", spooling.stop))
+    spooling.follows(has_reader=True)
+    with spooling.hub.changed:
+        assert not spooling.hub.changed.wait_for(lambda: spooling.hub._spools, 0.1)
+    spooling.hub.resume(KEY, {0: log[1].position})
+    assert spooling.reads_all() == [b"three"]
+    assert spooling.hub.start(KEY, 0, log[1].position) == 0
+
+
+def test_a_reader_that_comes_again_to_the_same_daemon_goes_on_behind_what_it_had(spooling: Spooling) -> None:
+    spooling.prints(b"one", b"two", b"three")
+    spooling.cluster.end(POD, 0)
+    spooling.follows()
+    assert spooling.reads_all() == [b"one", b"two", b"three"]
+    log = list(spooling.kube.follow_log(NAMESPACE, POD, "pytorch", "", spooling.stop))
+    assert [spooling.hub.start(KEY, 0, piece.position) for piece in log] == [1, 2, 3]
+    assert spooling.hub.start(KEY, 0, "") == spooling.hub.start(KEY, 1, "") == 0
+
+
+def test_a_reader_that_comes_too_late_is_told_of_the_gap_once(spooling: Spooling) -> None:
+    spooling.follows()
+    for number in range(3):
+        spooling.prints(b"%d" % number + b"x" * (SPOOL_LIMIT // 2))
+        spooling.reads()
+    for position in (0, spooling.hub.start(KEY, 0, "2025-01-01T00:00:00Z 1 0")):
+        with spooling.hub.changed:
+            pieces, number, _ = spooling.hub.take(KEY, 0, position)
+            assert [piece.gap for piece in pieces] == [True, False]
+            assert spooling.hub.take(KEY, 0, number) == ([], number, False)
 
 
 class Crowd:

@@ -11,7 +11,7 @@ from bridge.job.faults.runs import ENDED_BY_SLURM
 from bridge.kube.api import LAST_LOG_LIMIT
 from bridge.wire.frames import encode
 
-from .clients import connected
+from .clients import PATIENCE, connected
 from .node import eventually
 from .story import batch, pulling, ready
 from .world import World
@@ -150,6 +150,34 @@ def test_the_end_does_not_wait_for_ranks_that_nobody_follows(world: World, monke
     assert attach.lines == [(0, "followed")]
 
 
+def test_a_rank_that_is_named_is_followed_however_many_there_are(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wanted, "FOLLOWED_RANKS", 1)
+    first, second, job = world.node("n1"), world.node("n2"), world.job("n1", "n2")
+    batch, member = first.prolog(job), second.prolog(job)
+    assert batch.exit() == member.exit() == 0
+    named, all_of_them, usual = first.attach(job, ranks=[1]), first.attach(job, every=True), first.attach(job)
+    assert all(attach.connected.wait(PATIENCE) for attach in (named, all_of_them, usual))
+    world.says(job, 0, "zero")
+    world.says(job, 1, "one")
+    world.ends(job, 0, 0)
+    assert named.exit() == all_of_them.exit() == usual.exit() == 0
+    assert named.lines == [(1, "one")]
+    assert sorted(all_of_them.lines) == [(0, "zero"), (1, "one")]
+
+
+def test_a_rank_that_is_none_and_more_than_a_node_follows_are_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    assert node.ask(verb="attach", job=7, ranks=[0, 1])["sentence"].startswith(
+        "job 7 has the ranks 0 to 0, and no rank 1"
+    )
+    monkeypatch.setattr(users, "_MOST_FOLLOWED", 0)
+    told = node.ask(verb="attach", job=7, every=True)["sentence"]
+    assert told.startswith("job 7 has 1 ranks, and a node follows at most 0; name those that you want with --rank")
+
+
 def test_a_question_of_another_version_is_refused_with_the_cure(world: World) -> None:
     node = world.node()
     answer = node.ask(v=2, verb="ps")
@@ -173,7 +201,7 @@ def test_logs_tells_the_last_lines_and_takes_none_from_attach(world: World) -> N
     node, job = world.node(), world.job()
     world.running(node, job)
     world.says(job, 0, "one", "two", "three")
-    eventually(lambda: [len(spool.lines) for spool in node.hub._spools.values()] == [3])
+    eventually(lambda: [len(spool.pieces) for spool in node.hub._spools.values()] == [3])
     told = node.ask(verb="logs", job=7, lines=2)
     assert told == {"kind": "log", "data": "two\nthree\n"}
     assert [spool.read for spool in node.hub._spools.values()] == [0]

@@ -7,7 +7,7 @@ import pytest
 
 from bridge.errors import Forbidden, Invalid, NotFound
 from bridge.kube import stream
-from bridge.kube.api import LAST_LOG_LIMIT, LogLine
+from bridge.kube.api import LAST_LOG_LIMIT, LogPiece
 from tests.fakes.httpserver import Drop, Reply, ScriptedServer, Stream
 from tests.unit.kube.conftest import Connect
 from tests.unit.kube.test_client import status
@@ -34,14 +34,18 @@ def text(second: int, line: bytes, nanos: int = 0) -> bytes:
     return at(second, nanos).encode() + b" " + line
 
 
-def lines(followed: Iterator[LogLine]) -> list[bytes]:
-    return [line.data for line in followed]
+def lines(followed: Iterator[LogPiece]) -> list[bytes]:
+    return b"".join(piece.data for piece in followed).splitlines(keepends=True)
 
 
 def test_the_log_of_an_ended_container(server: ScriptedServer, connect: Connect, stop: Event) -> None:
     server.answers(pod("terminated"), Stream((text(1, b"one\n"), text(2, b"\n"), text(3, b"last"))))
     followed = list(connect(server.url).follow_log("ns", "p", "c", "", stop))
-    assert followed == [LogLine(at(1), b"one\n"), LogLine(at(2), b"\n"), LogLine(at(3), b"last")]
+    assert followed == [
+        LogPiece(f"{at(1)} 1 0", b"one\n"),
+        LogPiece(f"{at(2)} 1 0", b"\n"),
+        LogPiece(f"{at(3)} 0 4", b"last"),
+    ]
     query = server.received[1].query
     assert query == {"container": "c", "follow": "true", "timestamps": "true"}
 
@@ -108,8 +112,8 @@ def test_a_long_line_comes_in_pieces_and_is_resumed_inside(
         Stream((whole, text(2, b"end"))),
     )
     followed = list(connect(server.url).follow_log("ns", "p", "c", "", stop))
-    assert b"".join(line.data for line in followed) == long + b"end"
-    assert max(len(line.data) for line in followed) <= 64 * 1024
+    assert b"".join(piece.data for piece in followed) == long + b"end"
+    assert max(len(piece.data) for piece in followed) <= 128 * 1024
 
 
 def test_a_clock_set_back_hides_no_line(server: ScriptedServer, connect: Connect, stop: Event) -> None:
