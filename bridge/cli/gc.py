@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from bridge.messages import bridgectl as messages
+
 LEFT = 1  # exit code: something is left that only a person can judge, or that could not be deleted
 
 
@@ -15,7 +17,7 @@ _LEFT_OF_RUNS = {
 def tell(answer: dict[str, Any], dry_run: bool) -> None:
     """Print the daemon's answer: a line for each workload, then what was done and what is to be done."""
     for row in answer["workloads"]:
-        print(f"{row['workload']}: {_state(row, dry_run)}: {row['why']}")
+        print(f"{row['workload']}: {_state(row, dry_run)}: {row['why']}{_name(row)}")
         if row["cure"]:
             print(f"    {row['cure']}")
     if answer["more"]:
@@ -23,7 +25,7 @@ def tell(answer: dict[str, Any], dry_run: bool) -> None:
     for item in answer["deleted"]:
         print(f"{item['workload']}: deleted: {item['why']}")
     for stray in answer["strays"]:
-        print(f"pod {stray['pod']} (uid {stray['uid']}): its run was released on this node; see who made it, delete it")
+        print(messages.STRAY_POD.sentence(pod=stray["pod"], uid=stray["uid"]))
     for fault in answer["faults"]:
         print(f"fault: {fault}")
     if not answer["workloads"] and not answer["deleted"]:
@@ -53,6 +55,11 @@ def exit_code(answer: dict[str, Any], dry_run: bool) -> int:
 def _state(row: dict[str, Any], dry_run: bool) -> str:
     waits = dry_run and row["deleted_in"] is not None
     return f"orphan, deleted in {row['deleted_in']:.0f} s" if waits else str(row["state"])
+
+
+def _name(row: dict[str, Any]) -> str:
+    """Of its message, which an older daemon does not tell."""
+    return f" [{row['message']}]" if row.get("message") else ""
 
 
 def _orphans(answer: dict[str, Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from bridge.cli.shell import shell
 from bridge.errors import BridgeError
 from bridge.job.faults.row import printable
 from bridge.job.schema import schema
-from bridge.messages import bridgectl as messages
+from bridge.messages.bridged import GC_ROOT_ONLY
 from bridge.wire.client import ask_once
 
 _BROKEN_PIPE = 141  # 128 + SIGPIPE: the reader has gone, as a shell would show it
@@ -139,7 +139,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _gc(options: argparse.Namespace) -> int:
     if os.geteuid() != 0:
-        print(f"bridgectl: {messages.GC_ROOT_ONLY.sentence()}", file=sys.stderr)
+        print(f"bridgectl: {GC_ROOT_ONLY.sentence()}", file=sys.stderr)
         return wellknown.EXIT_USAGE
     answer = ask_once({"verb": "gc", "dry_run": options.dry_run})
     if options.output == "json":

@@ -26,6 +26,7 @@ from bridge.config.profiles import (
     said,
 )
 from bridge.errors import AllocationError, ConfigError
+from bridge.messages import bridged as messages
 
 Seconds = Annotated[float, Field(gt=0)]
 _HUGE = {"2Mi": 2, "1Gi": 1024}  # pages of these sizes, in MiB
@@ -346,13 +347,14 @@ def load(path: Path) -> Config:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); write it, see bridge.toml(5)") from error
+        raise ConfigError(messages.CONFIG_UNREADABLE.sentence(path=path, why=error.strerror)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: is not TOML: {error}") from error
+        raise ConfigError(messages.CONFIG_NOT_TOML.sentence(path=path, why=error)) from error
     try:
         return Config.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(f"{path}: " + "; ".join(_fault(item) for item in error.errors())) from error
+        faults = "; ".join(_fault(item) for item in error.errors())
+        raise ConfigError(messages.CONFIG_INVALID.sentence(path=path, faults=faults)) from error
 
 
 def _laid_over(pod: dict[str, Any], own: Any) -> Any:

@@ -23,6 +23,7 @@ from bridge.errors import AllocationError, BridgeError, NotFound
 from bridge.job.ids import RunKey, pod_name
 from bridge.job.pods import pod_facts
 from bridge.kube.api import Kubernetes, Object
+from bridge.messages import bridged as messages
 from bridge.slurm.environ import Allocation
 from bridge.slurmrest.api import Credential, JobRecord, SlurmRest
 from bridge.store.markers import Marker
@@ -96,11 +97,10 @@ class Adopter:
             if workloads:
                 return self._take_up_one(workloads[-1], marker, self._asking(peer, token))
         except BridgeError as error:
-            return Search(Prospect.OPEN, f"{_lost(job_id)}, and cannot look for it in Kubernetes yet: {error}")
+            return Search(Prospect.OPEN, messages.RUN_UNSEEN.sentence(job=job_id, why=error))
         if marker is None or (marker.uid is not None and not peer.may_see(marker.uid)):
             return Search(Prospect.NONE)
-        sentence = f"{_lost(job_id)}, and Kubernetes has no workload of it (any more); submit the job again"
-        return Search(Prospect.NONE, sentence)
+        return Search(Prospect.NONE, messages.RUN_LOST.sentence(job=job_id))
 
     def _asking(self, peer: Peer, token: str | None) -> Ask | None:
         rest, user = self._rest, _user(peer.uid)
@@ -125,20 +125,22 @@ class Adopter:
         assert lost.key is not None
         known = orphans.here(lost, self._runs())
         if known is not None:
-            live = known.state is State.LIVE
-            return Search(Prospect.FOUND) if live else Search(Prospect.OPEN, f"{lost.name} is no more: {known.why}")
+            if known.state is State.LIVE:
+                return Search(Prospect.FOUND)
+            return Search(Prospect.OPEN, messages.RUN_ENDING.sentence(workload=lost.name, why=known.why))
         why_not = self._adopt_if_proven(workload, lost, _is_marked(lost, marker), ask)
         if not why_not:
             return Search(Prospect.FOUND)
-        return Search(Prospect.OPEN, f"{_lost(lost.key.job_id)}; its workload {lost.name} goes on, but {why_not}")
+        words = {"job": lost.key.job_id, "workload": lost.name, "why": why_not}
+        return Search(Prospect.OPEN, messages.RUN_UNPROVEN.sentence(**words))
 
     def _adopt_if_proven(self, workload: Object, lost: Seen, marked: bool, ask: Ask | None) -> str:
         """Adopt it, or a clause why not."""
         word, allocation = _word(lost, ask), self._allocation(workload)
         if allocation is None or lost.key is None:
-            return "it is not as the bridge makes them"
+            return messages.NOT_OURS
         if word is not None and word.record is not None and word.record.user_id != allocation.uid:
-            return "slurmctld shows another user's job under its number"
+            return messages.ANOTHERS_JOB
         found = orphans.by_word(self._config, lost, word)
         if found.state is not State.LIVE and not (found.state is State.UNCONFIRMED and marked):
             return found.why
@@ -213,10 +215,6 @@ def _word(lost: Seen, ask: Ask | None) -> JobWord | None:
         return JobWord(unknown=True)
     except BridgeError as error:
         return JobWord(fault=str(error))
-
-
-def _lost(job_id: int) -> str:
-    return f"bridged on this node has lost its memory of job {job_id}"
 
 
 def _user(uid: int) -> str:

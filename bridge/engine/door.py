@@ -15,6 +15,7 @@ from bridge.engine.state import Answer, Phase, Rules, Run, SpecFile
 from bridge.errors import AllocationError
 from bridge.job.faults.runs import EARLIER_RUN, ENVIRONMENT
 from bridge.job.ids import RunKey
+from bridge.messages import bridged as messages
 from bridge.slurm.environ import Allocation, from_environ
 from bridge.slurmrest.api import Credential
 
@@ -116,7 +117,7 @@ class Door:
         none."""
         if at < self.deadline(hook):
             return WAIT
-        return Admission(answer=Answer(0, f"this node's bridged has {LIVE_RUNS} runs already; submit again later"))
+        return Admission(answer=Answer(0, messages.NODE_CROWDED.sentence(limit=LIVE_RUNS)))
 
     def _began(self, hook: Hook, allocation: Allocation, at: float) -> events.PrologBegan:
         request = hook.request

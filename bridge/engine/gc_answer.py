@@ -49,6 +49,7 @@ def _row(report: Report, item: Finding) -> dict[str, Any]:
         "job": None if key is None else key.job_id,
         "state": item.state.value,
         "why": item.why,
+        "message": item.message,
         "deleted_in": None if item.state is not State.ORPHAN or due is None else max(0.0, round(due - report.at, 1)),
         "cure": cure(item.seen) if item.state is State.UNCONFIRMED else None,
     }

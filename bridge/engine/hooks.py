@@ -7,8 +7,9 @@ from bridge import __version__, wellknown
 from bridge.engine.desk import Hook
 from bridge.engine.inbox import HookArrived, HookClosed, HookScanned
 from bridge.engine.loop import Engine
+from bridge.messages import bridged as messages
 from bridge.wire.frames import Channel, FrameError
-from bridge.wire.messages import CURE, HookRequest, ScanReply, mismatch
+from bridge.wire.messages import HookRequest, ScanReply, mismatch
 from bridge.wire.peercred import Peer
 
 log = structlog.get_logger()
@@ -43,7 +44,7 @@ class HookDoor:
             try:
                 self._engine.post(HookScanned(hook, ScanReply.model_validate(frame)))
             except ValidationError as error:
-                raise FrameError("the hook sent a frame that is no scan reply") from error
+                raise FrameError("no scan reply") from error
 
 
 def _hook(channel: Channel, frame: dict[str, object]) -> Hook | None:
@@ -57,7 +58,7 @@ def _hook(channel: Channel, frame: dict[str, object]) -> Hook | None:
         return Hook(channel, request, int(request.env["SLURM_JOB_ID"]))
     except (ValidationError, KeyError, ValueError) as error:
         log.error("hook_not_understood", error=type(error).__name__)
-        _send_away(channel, f"bridged {__version__} does not understand this hook's question; {CURE}")
+        _send_away(channel, messages.HOOK_UNLIKE.sentence(version=__version__))
         return None
 
 

@@ -30,7 +30,9 @@ from bridge.engine.scans import Scans
 from bridge.engine.sightings import met_unknown
 from bridge.engine.state import Answer, Mark, Phase, Run
 from bridge.engine.wanted import next_wake, wanted
+from bridge.job.faults.runs import JOB_OVER
 from bridge.job.ids import RunKey
+from bridge.messages import bridged as messages
 from bridge.slurmrest.api import Credential
 from bridge.store.journal import Journal
 from bridge.wire.messages import ScanReply
@@ -350,7 +352,7 @@ class Engine:
             return None
         run = self._runs.get(hook.key)
         if run is None or run.phase in (Phase.RELEASE, Phase.RELEASED):
-            return Answer(0, "the job ended while its prolog waited")
+            return Answer(0, JOB_OVER.finding(messages.ENDED_IN_PROLOG).sentence)
         return run.prolog_answer
 
     def _epilog_answer(self, hook: Hook) -> Answer | None:

@@ -21,6 +21,8 @@ from bridge.config import Config
 from bridge.engine.state import Phase, Run
 from bridge.errors import AllocationError
 from bridge.job.ids import RunKey, workload_name
+from bridge.messages import Message
+from bridge.messages import bridged as messages
 from bridge.slurm import states
 from bridge.slurm.hostlist import expand
 from bridge.slurmrest.api import JobRecord
@@ -59,11 +61,12 @@ class Seen:
 
 @dataclass(frozen=True)
 class Finding:
-    """A workload, what it is, and a sentence why."""
+    """A workload, what it is, and why: the cause of the message of this name."""
 
     seen: Seen
     state: State
     why: str
+    message: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,45 +110,47 @@ def here(workload: Seen, runs: Runs) -> Finding | None:
     key = workload.key
     of_job = [] if key is None else [run for run in runs.values() if run.key.job_id == key.job_id]
     if any(_may_be_live(run, workload) for run in of_job):
-        return Finding(workload, State.LIVE, "its run is not over on this node")
+        return _found(workload, State.LIVE, messages.LIVE_HERE)
     if workload.deleting:
-        return Finding(workload, State.DELETING, "it was deleted, and goes when the last of its pods has gone")
+        return _found(workload, State.DELETING, messages.BEING_DELETED)
     if key is None:
-        return Finding(workload, State.UNCONFIRMED, "it has the bridge's labels, but the bridge made no such object")
+        return _found(workload, State.UNCONFIRMED, messages.STRANGER)
     if any(_is_run_of(run, workload) for run in of_job):
-        return Finding(workload, State.ORPHAN, "this node's journal says that its run was released")
+        return _found(workload, State.ORPHAN, messages.ORPHAN_RELEASED)
     later = next((run for run in of_job if _is_later(run, workload)), None)
     if later is not None:
-        return Finding(workload, State.ORPHAN, f"this node knows a later run of its job, {later.name}")
+        return _found(workload, State.ORPHAN, messages.ORPHAN_OLDER, later=later.name)
     return None
 
 
 def by_word(config: Config, workload: Seen, word: JobWord | None) -> Finding:
     """What slurmctld's word says about a workload of which this node knows nothing; None: it may not be asked."""
-    unknown = "this node's journal does not know its run, and "
     if word is None:
-        why = unknown + "slurmctld cannot be asked about it without a service token (slurmrest.tier)"
-        return Finding(workload, State.UNCONFIRMED, why)
+        return _found(workload, State.UNCONFIRMED, messages.UNASKED)
     if word.unknown:
-        return Finding(workload, State.ORPHAN, "slurmctld does not know its job any more")
+        return _found(workload, State.ORPHAN, messages.ORPHAN_FORGOTTEN)
     if word.record is None:
-        return Finding(workload, State.UNCONFIRMED, unknown + f"slurmctld could not be asked about it: {word.fault}")
+        return _found(workload, State.UNCONFIRMED, messages.UNANSWERED, why=word.fault)
     over = _why_over(config, workload, word.record)
     if over:
-        return Finding(workload, State.ORPHAN, f"slurmctld says that {over}")
+        return _found(workload, State.ORPHAN, messages.ORPHAN_OVER, why=over)
     if workload.start and workload.start != word.record.start_time:
-        return Finding(workload, State.UNCONFIRMED, unknown + "slurmctld shows its job with another start")
-    return Finding(workload, State.LIVE, "slurmctld says that its run is not over; this node's journal has lost it")
+        return _found(workload, State.UNCONFIRMED, messages.ANOTHER_START)
+    return _found(workload, State.LIVE, messages.LIVE_IN_SLURM)
+
+
+def _found(workload: Seen, state: State, message: Message, **words: object) -> Finding:
+    return Finding(workload, state, message.cause.format(**words), message.name)
 
 
 def cure(workload: Seen) -> str:
     """What a person does about a workload that nobody here knows, with the commands."""
     delete = f"kubectl -n {workload.namespace} delete pytorchjob {workload.name} --cascade=foreground"
     if workload.key is None:
-        return f"ask who made it, or delete it: {delete}"
+        return messages.STRANGER.cure.format(delete=delete)
     began = f" StartTime={datetime.fromtimestamp(workload.start).isoformat()}" if workload.start else ""
     run = f"Restarts={workload.key.restart}{began}"
-    return f"unless `scontrol show job {workload.key.job_id}` shows a job with {run} that is not over: {delete}"
+    return messages.UNASKED.cure.format(job=workload.key.job_id, run=run, delete=delete)
 
 
 def _may_be_live(run: Run, workload: Seen) -> bool:
@@ -176,11 +181,11 @@ def _is_later(run: Run, workload: Seen) -> bool:
 def _why_over(config: Config, workload: Seen, record: JobRecord) -> str:
     assert workload.key is not None
     if record.restart_count != workload.key.restart:
-        return f"its job has been started anew since (Restarts={record.restart_count})"
+        return messages.STARTED_ANEW.format(restarts=record.restart_count)
     if states.is_over(record.states):
         return f"its job is over ({states.why_over(record.states)})"
     if workload.start not in (0, record.start_time) and _is_elsewhere(config, workload, record):
-        return "its job's number belongs to a job on other nodes now"
+        return messages.ELSEWHERE
     return ""
 
 

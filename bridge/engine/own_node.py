@@ -9,6 +9,7 @@ from dataclasses import replace
 from bridge.config import Config
 from bridge.engine.state import Judgement, Run
 from bridge.job.faults import Verdict
+from bridge.messages import bridged as messages
 
 _CONFIRMATIONS = 3  # further looks at a fault within the time that it has to last
 _LONGEST = 4  # times the patience, between two looks at a node that is well
@@ -33,10 +34,7 @@ def partial_share(run: Run) -> str:
     there = set(run.gpu_counts.values()) or {run.node_gpus}
     if given == 0 or given in there:
         return ""
-    return (
-        f"Slurm gave {given} of the {max(there)} GPUs of {run.node}, but a pod cannot be held to some of them; "
-        "submit to nodes that have as many GPUs as --gpus-per-node asks for"
-    )
+    return messages.SHARE_OF_GPUS.sentence(given=given, there=max(there), node=run.node)
 
 
 def is_being_judged(run: Run) -> bool:
@@ -49,11 +47,8 @@ def why_in_service(run: Run) -> str:
     assert run.accusation is not None
     sentence = run.accusation.sentence
     if run.faulty_others is None:
-        return f"{sentence} (whether it is this node alone could not be found out, so it stays in service)"
-    return (
-        f"{sentence} ({run.faulty_others} other nodes met such a fault a moment ago, so it is taken for one "
-        "that all share, and the node stays in service)"
-    )
+        return f"{sentence} ({messages.UNSHARED_UNKNOWN})"
+    return f"{sentence} ({messages.SHARED_BY_OTHERS.format(others=run.faulty_others)})"
 
 
 def _next_look(config: Config, run: Run, at: float) -> float:

@@ -19,7 +19,10 @@ from bridge.engine import orphans
 from bridge.engine.orphans import Finding, JobWord, Runs, Seen, State
 from bridge.engine.state import Phase
 from bridge.errors import BridgeError, NotFound
+from bridge.job.faults.runs import BRIDGE_BUG
+from bridge.job.faults.servers import of_kubernetes
 from bridge.kube.api import Kubernetes, Object, Selector
+from bridge.messages import bridged as messages
 from bridge.slurmrest.api import JobRecord, SlurmRest
 from bridge.slurmrest.service import ServiceToken
 
@@ -121,11 +124,11 @@ class Reconciler:
                 self._adopt()
         except BridgeError as error:
             log.warning("reconcile_failed", error=str(error))
-            self._tell(replace(self.report, faults=(str(error),)))
+            self._tell(replace(self.report, faults=(of_kubernetes(error).sentence,)))
         except Exception:
             # A bug here must not end the thread: who would notice?
             log.exception("reconciler_bug")
-            self._tell(replace(self.report, faults=("a fault of the bridge itself in its reconciler, see its log",)))
+            self._tell(replace(self.report, faults=(BRIDGE_BUG.finding("its reconciler").sentence,)))
 
     # -- the thread
 
@@ -186,7 +189,7 @@ class Reconciler:
         try:
             pods = [pod for name in self._config.namespaces for pod in self._kube.list_pods(name, selector)]
         except BridgeError as error:
-            return (), f"the pods of this node are not known: {error}"
+            return (), messages.PODS_UNKNOWN.sentence(why=error)
         return tuple(_stray(pod) for pod in pods if _start_of(pod) == starts.get(_run_of(pod)))[:_LIMIT], ""
 
     # -- deleting
@@ -205,7 +208,7 @@ class Reconciler:
                 after[item.seen.uid] = self._delete_confirmed(item.seen, words)
             except BridgeError as error:
                 log.warning("orphan_not_deleted", workload=item.seen.name, error=str(error))
-                faults.append(f"{item.seen.name} could not be deleted: {error}")
+                faults.append(messages.ORPHAN_STAYS.sentence(workload=item.seen.name, why=error))
         findings = tuple(now for item in report.findings if (now := after.get(item.seen.uid, item)) is not None)
         return self._tell(replace(report, findings=findings, deleted=tuple(self._deleted), faults=tuple(faults)))
 

@@ -9,6 +9,7 @@ from bridge.engine.machine import next_run
 from bridge.engine.state import Phase, Run
 from bridge.errors import ConfigError
 from bridge.job.ids import RunKey
+from bridge.messages.bridged import JOURNAL_UNREAD
 from bridge.store.journal import Journal
 
 log = structlog.get_logger()
@@ -37,11 +38,7 @@ def replayed(config: Config, journal: Journal) -> dict[RunKey, Run]:
             before = runs.get(key)
             remember(runs, before, next_run(config, before, events.from_json(line.body)))
         except (ValidationError, ValueError) as error:
-            raise ConfigError(
-                f"the journal has a line of run {key} that this version cannot read, so it was written by another one; "
-                "bridged does not start, hooks wait and the node's runs stay as they are; "
-                f"install the version that ran here last: {error}"
-            ) from error
+            raise ConfigError(JOURNAL_UNREAD.sentence(run=key, why=error)) from error
     return runs
 
 

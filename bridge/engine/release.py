@@ -11,6 +11,7 @@ from bridge.engine import drain
 from bridge.engine.state import Answer, Effort, Phase, Run, Workload
 from bridge.job.faults import Fault, Verdict
 from bridge.job.faults.runs import LEFTOVERS, NOT_SCANNED, PODS_REMAIN
+from bridge.messages import bridged as messages
 
 MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to the batch node
 
@@ -58,8 +59,8 @@ def obstacle(run: Run) -> str:
     if run.trouble:
         return run.trouble
     if run.pods_clear:
-        return "no hook has scanned the node yet"
-    return "Kubernetes still shows its pods here" if _is_deleted(run) else "its workload is not deleted yet"
+        return messages.UNSCANNED
+    return messages.PODS_STAY if _is_deleted(run) else messages.WORKLOAD_STAYS
 
 
 def _is_deleted(run: Run) -> bool:
@@ -67,8 +68,8 @@ def _is_deleted(run: Run) -> bool:
 
 
 def _why_not(config: Config, run: Run) -> str:
-    waited = f"{run.name} is not proven gone from this node after {_patience(config, run):.0f} s"
-    return f"{waited}: {obstacle(run)}; {hindrance(run).cure}"
+    seconds, cure = f"{_patience(config, run):.0f}", hindrance(run).cure
+    return messages.EPILOG_UNPROVEN.sentence(run=run.name, seconds=seconds, obstacle=obstacle(run), cure=cure)
 
 
 def hindrance(run: Run) -> Fault:

@@ -25,6 +25,7 @@ from bridge.errors import (
 from bridge.job.faults import observed
 from bridge.job.faults.servers import SLURM_NO_TOKEN, of_slurm
 from bridge.job.ids import RunKey
+from bridge.messages.bridged import NO_SERVICE_TOKEN
 from bridge.slurm import states
 from bridge.slurm.comment import with_sentence
 from bridge.slurmrest.api import Credential, JobRecord, SlurmRest
@@ -146,7 +147,7 @@ class SlurmWork:
 
     def _administrator(self) -> Credential:
         if self._service is None:
-            raise ConfigError("no administrator's token: [slurmrest] has no service_token_file any more")
+            raise ConfigError(NO_SERVICE_TOKEN.sentence())
         return self._service.credential()
 
     def _record(self, task: Task, who: Credential) -> JobRecord:

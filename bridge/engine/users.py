@@ -20,6 +20,7 @@ from bridge.engine.reconciler import Reconciler
 from bridge.engine.state import Phase, Run
 from bridge.errors import BridgeError, ConfigError, NotFound
 from bridge.job.ids import pod_name
+from bridge.messages import bridged as messages
 from bridge.slurmrest.api import Credential
 from bridge.slurmrest.service import ServiceToken
 from bridge.wire.frames import Channel
@@ -66,7 +67,7 @@ class UserDoor:
         try:
             request = UserRequest.model_validate(frame)
         except ValidationError:
-            channel.send(_error("the question is not understood; use bridgectl of the daemon's version"))
+            channel.send(_error(messages.QUESTION_UNLIKE.sentence()))
             return
         match request.verb:
             case "status":
@@ -110,7 +111,7 @@ class UserDoor:
 
     def _tier(self) -> str:
         if self._config.slurmrest is None:
-            return "none: bridge.toml has no section [slurmrest]"
+            return f"none: {messages.NO_SLURMREST}"
         contact = self._engine.contacts().get(SLURMRESTD)
         if contact is not None and contact.for_good:
             return f"none: {contact.fault}"
@@ -136,23 +137,24 @@ class UserDoor:
     def _show(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
         run = self._latest(request, peer)
         if run is None:
-            return _error(_no_run(request))
+            return _error(messages.NO_RUN_HERE.sentence(job=request.job))
         return {"kind": "run", "run": shown.row(run) | shown.detail(run) | self._place(run)}
 
     def _logs(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
         """A rank's last lines, from its kubelet: what the hub keeps is `attach`'s, and is read once."""
         run = self._latest(request, peer)
         if run is None:
-            return _error(_no_run(request))
+            return _error(messages.NO_RUN_HERE.sentence(job=request.job))
         if request.rank >= len(run.nodes):
-            return _error(f"job {request.job} has the ranks 0 to {len(run.nodes) - 1}, and no rank {request.rank}")
+            last = len(run.nodes) - 1
+            return _error(messages.NO_SUCH_RANK.sentence(job=request.job, last=last, rank=request.rank))
         name = pod_name(run.name, request.rank)
         try:
             data = self._hub.last(self._place(run)["namespace"], name, request.lines)
         except NotFound:
-            return {"kind": "gone", "sentence": f"the pod of rank {request.rank} is gone", **_output(run)}
+            return {"kind": "gone", "sentence": messages.RANK_GONE.format(rank=request.rank), **_output(run)}
         except BridgeError as error:
-            return _error(f"the output of rank {request.rank} cannot be read: {error}; try again")
+            return _error(messages.RANK_UNREAD.sentence(rank=request.rank, why=error))
         return {"kind": "log", "data": data.decode("latin-1")}
 
     def _place(self, run: Run) -> dict[str, str]:
@@ -161,12 +163,12 @@ class UserDoor:
 
     def _gc(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
         if peer.uid != 0:
-            return _error("gc shows and deletes everybody's workloads; run it as root")
+            return _error(messages.GC_ROOT_ONLY.sentence())
         began = clock.now()
         try:
             report = self._reconciler.look() if request.dry_run else self._reconciler.collect()
         except BridgeError as error:
-            return _error(f"the workloads of this node are not known, so nothing was deleted: {error}")
+            return _error(messages.GC_UNKNOWN.sentence(why=error))
         return gc_answer.whole(report, began)
 
     # -- attach
@@ -202,13 +204,13 @@ class UserDoor:
     def _attachable(self, request: UserRequest, peer: Peer) -> Run | dict[str, Any]:
         """The run that an `attach` is of, or what it is told: never that a job which may be training has none."""
         if request.job is None:
-            return _error("attach needs the number of a job")
+            return _error(messages.ATTACH_WITHOUT_JOB.sentence())
         if (run := self._run_of(request, peer)) is not None:
             return run
         found = self._adopter.search(request.job, request.restart, peer, request.token)
         if found.prospect is Prospect.FOUND:
             self._until(lambda: self._run_of(request, peer) is not None)
-            return self._run_of(request, peer) or _waiting("the run is being learnt again")
+            return self._run_of(request, peer) or _waiting(messages.RUN_RELEARNT.sentence())
         if found.prospect is Prospect.OPEN:
             return _waiting(found.sentence)
         # Before 23.02 Slurm tells its hooks no restart count: all runs of a job have 0 then.
@@ -216,8 +218,10 @@ class UserDoor:
             return run
         why = self._engine.why_turned_away(request.job) if found.sentence else ""
         if why:
-            return _error(f"job {request.job} was let go without pods: {why}")
-        return _error(found.sentence) if found.sentence else _error(_no_bridge_job(request.job)) | {"unknown": True}
+            return _error(messages.LET_GO.sentence(job=request.job, why=why))
+        if found.sentence:
+            return _error(found.sentence)
+        return _error(messages.NO_BRIDGE_JOB.sentence(job=request.job)) | {"unknown": True}
 
     def _run_of(self, request: UserRequest, peer: Peer) -> Run | None:
         """The run that is asked for, where this node knows it and it is not over."""
@@ -247,21 +251,14 @@ def _rows(runs: Iterable[Run]) -> dict[str, Any]:
     return {"runs": rows[::-1], "left_out": len(listed) - len(rows)}
 
 
-def _no_run(request: UserRequest) -> str:
-    return f"job {request.job} has no run of yours on this node"
-
-
 def _asked(request: UserRequest, run: Run) -> tuple[int, ...] | str:
     """The ranks whose output an `attach` is to have, or why not."""
     last = len(run.nodes) - 1
     if strange := [rank for rank in request.ranks if rank > last]:
-        return f"job {request.job} has the ranks 0 to {last}, and no rank {strange[0]}; correct --rank"
+        return messages.NO_SUCH_RANK.sentence(job=request.job, last=last, rank=strange[0])
     ranks = tuple(sorted(set(request.ranks))) or tuple(range(last + 1))
     if request.every and len(ranks) > _MOST_FOLLOWED:
-        return (
-            f"job {request.job} has {len(ranks)} ranks, and a node follows at most {_MOST_FOLLOWED}; name those that "
-            "you want with --rank, and have the others write to files"
-        )
+        return messages.TOO_MANY_RANKS.sentence(job=request.job, ranks=len(ranks), most=_MOST_FOLLOWED)
     return ranks
 
 
@@ -276,10 +273,3 @@ def _error(sentence: str) -> dict[str, Any]:
 
 def _waiting(sentence: str) -> dict[str, Any]:
     return {"kind": "waiting", "sentence": sentence}
-
-
-def _no_bridge_job(job_id: int) -> str:
-    return (
-        f"job {job_id} is no bridge job: no word k8s=FILE was found in its --comment or --extra when it started; "
-        "correct the #SBATCH line and submit again"
-    )

@@ -18,6 +18,7 @@ from kubernetes.config.kube_config import KubeConfigLoader
 
 from bridge import __version__
 from bridge.errors import ConfigError
+from bridge.messages.bridged import KUBECONFIG_UNUSABLE
 
 Response = urllib3.BaseHTTPResponse
 Timeout = float | tuple[float, float]  # all of a request, or (connecting, each read)
@@ -43,7 +44,7 @@ class Session:
             self._bearer = _bearer(token_file.read_text(encoding="ascii") if token_file else token)
             self._configuration = _configuration(content, kubeconfig.parent)
         except _UNUSABLE as error:
-            raise ConfigError(f"{kubeconfig}: cannot be used as a kubeconfig: {_cause(error)}") from None
+            raise ConfigError(KUBECONFIG_UNUSABLE.sentence(path=kubeconfig, why=_cause(error))) from None
         self._rest = RESTClientObject(self._configuration)
         self._lock = Lock()
         self.host: str = self._configuration.host

@@ -149,11 +149,11 @@ NO_RUNNING_POD = Message(
     "no shell is opened",
     "bridgectl explain {job} says how it stands",
 )
-GC_ROOT_ONLY = Message(
-    "gc-root-only",
-    "gc shows and deletes everybody's workloads",
-    "nothing is shown and nothing deleted",
-    "run it as root",
+STRAY_POD = Message(
+    "stray-pod",
+    "pod {pod} (uid {uid}): its run was released on this node",
+    "it is nobody's; it may hold GPUs that Slurm gives to the next job",
+    "see who made it, delete it",
 )
 EXPLAIN_WHAT = Message(
     "explain-what",

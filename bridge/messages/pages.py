@@ -1,8 +1,8 @@
 """All pages of the catalogue: who speaks, and what they say."""
 
-from bridge.messages import Message, bridgectl
+from bridge.messages import Message, bridgectl, bridged
 
-_PAGES = {"bridgectl": bridgectl}
+_PAGES = {"bridgectl": bridgectl, "bridged": bridged}
 
 SPEAKERS = {
     speaker: tuple(value for value in vars(page).values() if isinstance(value, Message))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bridge.config import Slurmrest
 from bridge.errors import ConfigError
+from bridge.messages import bridged as messages
 from bridge.slurmrest.api import Credential
 
 _LIMIT = 8192  # bytes
@@ -27,10 +28,10 @@ class ServiceToken:
         try:
             text = _private_text(self._file)
         except OSError as error:
-            raise ConfigError(f"{self._file}: cannot be read as slurmrest.service_token_file ({error})") from error
+            raise ConfigError(messages.SERVICE_TOKEN_UNREADABLE.sentence(path=self._file, why=error)) from error
         token = text.strip().removeprefix(_NAME)
         if len(token) > _LIMIT or not _TOKEN.fullmatch(token):
-            raise ConfigError(f"{self._file}: holds no token; write there what `scontrol token` prints")
+            raise ConfigError(messages.SERVICE_TOKEN_EMPTY.sentence(path=self._file))
         return Credential(self._user, token)
 
 
@@ -47,11 +48,9 @@ def _private_text(path: Path) -> str:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise ConfigError(f"{path}: is no regular file")
+            raise ConfigError(messages.SERVICE_TOKEN_UNREADABLE.sentence(path=path, why="no regular file"))
         if found.st_mode & 0o077:
-            raise ConfigError(
-                f"{path}: others than its owner may read this token, so it is not used; make a new one, mode 0600"
-            )
+            raise ConfigError(messages.SERVICE_TOKEN_OPEN.sentence(path=path))
         return os.read(descriptor, 2 * _LIMIT).decode("ascii", "replace")
     finally:
         os.close(descriptor)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bridge.errors import ConfigError
+from bridge.messages.bridged import JOURNAL_NEWER, JOURNAL_UNOPENED
 
 SCHEMA = 1  # raised only when an older daemon must not touch the file; new events and fields do not raise it
 FILE = "journal.sqlite"
@@ -51,9 +52,7 @@ class Journal:
             self.set_note("schema", str(SCHEMA))
             self._give_back_room()
         except sqlite3.Error as error:
-            raise ConfigError(
-                f"{path}: the journal cannot be opened ({error}); see that bridged may write there"
-            ) from error
+            raise ConfigError(JOURNAL_UNOPENED.sentence(path=path, why=error)) from error
 
     def append(self, lines: Iterable[Line]) -> None:
         """Write these lines in one synced transaction. Raises sqlite3.Error: the daemon must stop then."""
@@ -101,11 +100,7 @@ class Journal:
         found = self.note("schema", str(SCHEMA))
         if found != str(SCHEMA):
             self._db.close()
-            raise ConfigError(
-                f"{path}: was written by a newer slurm-k8s-bridge (journal schema {found}, this version reads "
-                f"{SCHEMA}); bridged does not start, hooks wait and the node's runs stay as they are; "
-                "install the newer version again"
-            )
+            raise ConfigError(JOURNAL_NEWER.sentence(path=path, found=found, known=SCHEMA))
 
     def _give_back_room(self) -> None:
         """Shrink a file that is mostly free pages: what a bad day wrote and later days have forgotten."""

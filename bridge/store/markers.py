@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bridge.errors import ConfigError
 from bridge.hook import markers
+from bridge.messages.bridged import MARKER_UNREAD
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,6 @@ def marker(directory: Path, job_id: int) -> Marker | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigError(f"{directory}/{job_id}: the run marker cannot be read ({error.strerror})") from error
+        raise ConfigError(MARKER_UNREAD.sentence(path=directory / str(job_id), why=error.strerror)) from error
     run, uid = markers.run_of(content), content.get("uid")
     return None if run is None else Marker(*run, uid if type(uid) is int else None)

@@ -5,11 +5,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from bridge import __version__, wellknown
+from bridge.messages.bridged import PROTOCOL_UNLIKE
 
 Text = Annotated[str, Field(max_length=4096)]
 _VARIABLES_LIMIT = 2000  # slurmd sets some sixty
-
-CURE = "install the package again on this node, then systemctl restart slurm-k8s-bridge"
 
 
 def mismatch(version: object, peer: str) -> str | None:
@@ -19,10 +18,9 @@ def mismatch(version: object, peer: str) -> str | None:
         return None
     told = version if type(version) is int else "none"
     older = "bridged" if type(version) is int and version > wellknown.PROTOCOL else f"the {peer}"
-    return (
-        f"bridged {__version__} speaks protocol {wellknown.PROTOCOL} and none before {wellknown.OLDEST_PROTOCOL}, "
-        f"the {peer} {told}: {older} is the older one; {CURE}"
-    )
+    known, oldest = wellknown.PROTOCOL, wellknown.OLDEST_PROTOCOL
+    words = {"version": __version__, "known": known, "oldest": oldest, "peer": peer, "told": told, "older": older}
+    return PROTOCOL_UNLIKE.sentence(**words)
 
 
 class _Message(BaseModel):

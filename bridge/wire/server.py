@@ -12,6 +12,7 @@ from pathlib import Path
 
 import structlog
 
+from bridge.messages.bridged import CONNECTIONS_FULL
 from bridge.wire.frames import FRAME_LIMIT, Channel, FrameError
 from bridge.wire.peercred import Peer, peer_of
 
@@ -108,7 +109,7 @@ class Server:
             return
         if not self._has_room(peer):
             log.warning("connection_refused", socket=self.name, uid=peer.uid, cause="too many connections")
-            _send_away(channel, "too many connections are open on this node's bridged; end some, or try again later")
+            _send_away(channel, CONNECTIONS_FULL.sentence())
             return
         with self._lock:
             self._open[channel] = peer

@@ -7,7 +7,7 @@ import pytest
 from bridge.cli import gc, main
 
 _ROWS: dict[str, dict[str, Any]] = {
-    "live": {"state": "live", "why": "its run is not over on this node", "deleted_in": None, "cure": None},
+    "live": {"state": "live", "why": "it goes on", "message": "live-here", "deleted_in": None, "cure": None},
     "orphan": {"state": "orphan", "why": "it was released", "deleted_in": 212.0, "cure": None},
     "deleting": {"state": "deleting", "why": "it was deleted", "deleted_in": None, "cure": None},
     "unconfirmed": {"state": "unconfirmed", "why": "nobody knows", "deleted_in": None, "cure": "unless …: kubectl"},
@@ -42,12 +42,12 @@ def test_the_exit_code_says_whether_a_person_is_needed(found: dict[str, Any], dr
 def test_a_dry_run_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     gc.tell(answer("live", "orphan", "unconfirmed", more=3, strays=STRAY, faults=["no pods"]), dry_run=True)
     assert capsys.readouterr().out.splitlines() == [
-        "slurm-demo-0-0: live: its run is not over on this node",
+        "slurm-demo-0-0: live: it goes on [live-here]",
         "slurm-demo-1-0: orphan, deleted in 212 s: it was released",
         "slurm-demo-2-0: unconfirmed: nobody knows",
         "    unless …: kubectl",
         "and 3 more, which come when these have gone",
-        "pod p (uid u): its run was released on this node; see who made it, delete it",
+        "pod p (uid u): its run was released on this node [stray-pod]; see who made it, delete it",
         "fault: no pods",
         "orphans go by themselves; `bridgectl gc` confirms them once more and deletes them now",
     ]

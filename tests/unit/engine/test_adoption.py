@@ -125,7 +125,7 @@ def test_while_the_api_server_is_away_attach_waits(world: World) -> None:
     world.kube.break_down(Unavailable("connection refused"))
     attach = node.attach(job)
     eventually(lambda: attach.waits_for)
-    assert attach.waits_for[0].endswith("cannot look for it in Kubernetes yet: connection refused")
+    assert attach.waits_for[0].partition(" [")[0].endswith("look for it in Kubernetes yet: connection refused")
     world.kube.recover()
     world.ends(job, 0)
     assert attach.exit() == 0
@@ -236,7 +236,8 @@ def test_a_run_that_the_journal_knows_as_released_is_not_adopted(world: World) -
     world.kube.put("workload", {**workload, "metadata": {**workload["metadata"], "uid": "again"}})
     answer = node.ask(verb="attach", job=job.id)
     assert answer["kind"] == "waiting"
-    assert answer["sentence"] == "slurm-demo-7-0 is no more: this node's journal says that its run was released"
+    said = "slurm-demo-7-0 is no more: this node's journal says that its run was released [run-ending]; "
+    assert answer["sentence"].startswith(said)
 
 
 # -- what is said where there is no run
@@ -267,7 +268,8 @@ def test_a_job_without_room_is_told_so_by_attach(world: World, monkeypatch: pyte
     assert node.prolog(job).exit() == 0
     answer = node.ask(verb="attach", job=job.id)
     assert answer["sentence"] == (
-        "job 7 was let go without pods: this node's bridged has 0 runs already; submit again later"
+        "job 7 was let go without pods: this node's bridged has 0 runs already [node-crowded]; submit again later "
+        "[let-go]; then submit the job again"
     )
     assert node.epilog(job).exit() == 0
     assert node.engine.why_turned_away(job.id) == ""

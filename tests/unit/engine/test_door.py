@@ -284,7 +284,10 @@ def test_where_no_room_comes_no_node_is_drained_and_nothing_is_left(
     node, first, second = world.node(prolog_deadline=0.5), world.job(id=7, gpus=0), world.job(id=8, gpus=0)
     world.running(node, first)
     answer = node.prolog(second).answer()
-    assert (answer["exit"], answer["message"]) == (0, "this node's bridged has 1 runs already; submit again later")
+    assert (answer["exit"], answer["message"]) == (
+        0,
+        "this node's bridged has 1 runs already [node-crowded]; submit again later",
+    )
     assert node.ask(verb="attach", job=8)["kind"] == "error"
     assert node.epilog(second).answer()["released"] == [8]
     assert node.epilog(first).exit() == 0

@@ -178,7 +178,7 @@ def test_an_epilog_while_the_prolog_still_waits(world: World) -> None:
     prolog = node.prolog(job)
     waiting_prolog(world, node, job)
     assert node.epilog(job).exit() == 0
-    assert prolog.answer()["message"] == "the job ended while its prolog waited"
+    assert prolog.answer()["message"] == "the job is over (it ended while its prolog waited)"
     assert prolog.exit() == 0
     assert world.is_empty
 

@@ -319,7 +319,8 @@ def test_a_second_look_that_differs_deletes_nothing(stage: Stage, what: str, sta
     assert report.deleted == ()
     assert "delete_workload" not in stage.kube.faults.calls
     assert stage.states() == ({} if state is None else {name: state})
-    assert report.faults == ((f"{name} could not be deleted: down",) if what == "nobody answers" else ())
+    told = [fault.partition(" [")[0] for fault in report.faults]
+    assert told == ([f"{name} could not be deleted: down"] if what == "nobody answers" else [])
 
 
 def test_a_run_that_begins_while_slurmctld_answers_is_live(stage: Stage) -> None:
@@ -339,7 +340,8 @@ def test_a_deletion_that_is_refused_is_told_and_tried_again(stage: Stage) -> Non
     name = stage.workload()
     stage.run(Phase.RELEASED)
     stage.kube.faults.fail("delete_workload", Forbidden("not from this node"))
-    assert stage.collect().faults == (f"{name} could not be deleted: not from this node",)
+    (fault,) = stage.collect().faults
+    assert fault.startswith(f"{name} could not be deleted: not from this node [orphan-stays]; ")
     assert stage.states() == {name: State.ORPHAN}
     assert [item.name for item in stage.collect().deleted] == [name]
 
@@ -353,7 +355,8 @@ def test_an_api_server_that_does_not_answer_proves_nothing(stage: Stage) -> None
     stage.turn()
     stage.at += GRACE
     stage.kube.break_down(Unavailable("down"))
-    assert stage.turn().faults == ("down",)
+    (fault,) = stage.turn().faults
+    assert fault.startswith("the API server does not answer (down); ")
     stage.kube.recover()
     assert stage.left == [name]
     assert stage.turn().faults == ()
@@ -363,7 +366,7 @@ def test_an_api_server_that_does_not_answer_proves_nothing(stage: Stage) -> None
 def test_a_bug_does_not_end_the_thread(stage: Stage) -> None:
     stage.kube.faults.fail("survey_workloads", RuntimeError("a bug"))
     (fault,) = stage.turn().faults
-    assert fault == "a fault of the bridge itself in its reconciler, see its log"
+    assert fault == "a fault of the bridge itself in its reconciler, see its log; report it"
     assert stage.turn().faults == ()
 
 
@@ -426,5 +429,6 @@ def test_workloads_are_looked_after_even_when_pods_cannot_be_listed(stage: Stage
     stage.run(Phase.RELEASED)
     stage.kube.faults.fail("list_pods", Forbidden("no pods for you"))
     report = stage.collect()
-    assert report.faults == ("the pods of this node are not known: no pods for you",)
+    (fault,) = report.faults
+    assert fault.startswith("the pods of this node are not known: no pods for you [pods-unknown]; ")
     assert len(report.deleted) == 1

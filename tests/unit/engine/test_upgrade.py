@@ -114,8 +114,8 @@ def test_a_hook_that_is_too_new_waits_for_the_daemon_of_its_version(
         eventually(lambda: [log for log in logs if log["event"] == "hook_mismatch"])
     cause = next(log["cause"] for log in logs if log["event"] == "hook_mismatch")
     assert cause == (
-        f"bridged {__version__} speaks protocol 1 and none before 1, the hook 2: bridged is the older one; "
-        "install the package again on this node, then systemctl restart slurm-k8s-bridge"
+        f"bridged {__version__} speaks protocol 1 and none before 1, the hook 2: bridged is the older one "
+        "[protocol-unlike]; install the package again on this node, then systemctl restart slurm-k8s-bridge"
     )
     node.stop()
     future(monkeypatch, protocol=2, oldest=1)
@@ -135,7 +135,7 @@ def test_a_question_that_is_not_understood_gets_no_verdict(world: World, changes
     channel.send(world.job().prolog("n1") | changes)
     told = channel.receive()
     assert told is not None and told["kind"] == "mismatch"
-    assert "does not understand this hook's question; install the package again" in str(told["sentence"])
+    assert "does not understand this hook's question [hook-unlike]; install the package again" in str(told["sentence"])
     assert channel.receive() is None
     channel.close()
 

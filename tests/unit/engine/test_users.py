@@ -183,7 +183,8 @@ def test_a_question_of_another_version_is_refused_with_the_cure(world: World) ->
     answer = node.ask(v=2, verb="ps")
     assert answer["kind"] == "error"
     assert (
-        "speaks protocol 1 and none before 1, the bridgectl 2: bridged is the older one; install" in answer["sentence"]
+        "speaks protocol 1 and none before 1, the bridgectl 2: bridged is the older one [protocol-unlike]; install"
+        in answer["sentence"]
     )
     assert node.ask(v=2, verb="attach", job=7) == answer | {"kind": "mismatch"}, "a training does not end for it"
 
@@ -215,10 +216,10 @@ def test_logs_tells_the_last_lines_and_takes_none_from_attach(world: World) -> N
 def test_logs_of_no_run_no_rank_and_no_pod(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    assert node.ask(verb="logs", job=8)["sentence"] == "job 8 has no run of yours on this node"
-    assert node.ask(verb="logs", job=7, rank=1)["sentence"] == "job 7 has the ranks 0 to 0, and no rank 1"
+    assert node.ask(verb="logs", job=8)["sentence"].startswith("job 8 has no run of yours on this node [no-run-here]; ")
+    assert node.ask(verb="logs", job=7, rank=1)["sentence"].startswith("job 7 has the ranks 0 to 0, and no rank 1 [no")
     node.peer_uid = OTHER
-    assert node.ask(verb="logs", job=7)["sentence"] == "job 7 has no run of yours on this node"
+    assert node.ask(verb="logs", job=7)["sentence"].startswith("job 7 has no run of yours on this node [no-run-here]; ")
     node.peer_uid = OWNER
     assert node.epilog(job).exit() == 0
     gone = node.ask(verb="logs", job=7)

@@ -54,7 +54,8 @@ def test_a_newer_schema_is_not_touched(tmp_path: Path) -> None:
         Journal(tmp_path)
     assert str(refused.value) == (
         f"{tmp_path / FILE}: was written by a newer slurm-k8s-bridge (journal schema 99, this version reads 1); "
-        "bridged does not start, hooks wait and the node's runs stay as they are; install the newer version again"
+        "bridged does not start, hooks wait and the node's runs stay as they are [journal-newer]; "
+        "install the newer version again"
     )
     assert (tmp_path / FILE).read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
