@@ -46,7 +46,7 @@ package() { # the Python package, as a whole in place of the old one: a module t
 }
 
 compile() { # for the very interpreters that will run it; a package does this in its %post
-    for file in __init__.py wellknown.py wire/__init__.py wire/frames.py; do
+    for file in __init__.py wellknown.py wire/__init__.py wire/frames.py messages/__init__.py messages/hook.py; do
         "$python" -I -S -m compileall -q "$lib/bridge/$file"
     done
     "$python" -I -S -m compileall -q "$lib/bridge/hook"

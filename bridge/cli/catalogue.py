@@ -20,7 +20,7 @@ def as_page() -> str:
     """The whole page."""
     parts = [_HEAD]
     for speaker, said in SPEAKERS.items():
-        parts += [f"\n## What {speaker} says of itself\n", _COLUMNS]
+        parts += [f"\n## What {speaker}\n", _COLUMNS]
         parts += [_line(item.name, item.cause, item.consequence, item.cure) for item in said]
     for subject in Subject:
         rows = [fault for fault in TABLE if fault.subject is subject]

@@ -45,7 +45,7 @@ def _from_afar(options: argparse.Namespace) -> int:
         words = ["logs", str(options.job), f"--rank={options.rank}", f"--lines={options.lines}", "--here"]
         sys.stdout.write(slurm.step(job, words))
         return 0
-    return _file(job.output, f"job {job.id} does not run (Slurm: {job.state})")
+    return _file(job.output, messages.NOT_RUNNING.format(job=job.id, state=job.state))
 
 
 def _file(path: str, why: str) -> int:

@@ -143,10 +143,10 @@ def _bytes_of(path: Path) -> bytes:
     """Of a regular file only: who asks may be root, and who made the file a user."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("it is no regular file")
+            raise ValueError("no regular file")
         data = file.read(_FILE_LIMIT + 1)
     if len(data) > _FILE_LIMIT:
-        raise ValueError("it is too large")
+        raise ValueError("too large")
     return data
 
 

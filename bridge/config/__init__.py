@@ -368,5 +368,5 @@ def _laid_over(pod: dict[str, Any], own: Any) -> Any:
 def _fault(item: object) -> str:
     assert isinstance(item, dict)
     where = ".".join(str(part) for part in item["loc"])
-    what = "unknown key, remove it" if item["type"] == "extra_forbidden" else item["msg"]
+    what = messages.UNKNOWN_KEY if item["type"] == "extra_forbidden" else item["msg"]
     return f"{where}: {what}"

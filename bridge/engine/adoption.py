@@ -23,7 +23,7 @@ from bridge.errors import AllocationError, BridgeError, NotFound
 from bridge.job.ids import RunKey, pod_name
 from bridge.job.pods import pod_facts
 from bridge.kube.api import Kubernetes, Object
-from bridge.messages import bridged as messages
+from bridge.messages import workloads as messages
 from bridge.slurm.environ import Allocation
 from bridge.slurmrest.api import Credential, JobRecord, SlurmRest
 from bridge.store.markers import Marker

@@ -18,7 +18,7 @@ def first_sight(config: Config, event: events.Event) -> Run:
             return forgotten_run(config, event.at, event.allocation, key, event.start)
         case events.Adopted():
             return _adopted_run(config, event)
-    raise ValueError(f"a run cannot begin with {event.kind}")
+    raise ValueError(event.kind)
 
 
 def _adopted_run(config: Config, event: events.Adopted) -> Run:

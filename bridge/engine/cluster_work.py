@@ -21,6 +21,7 @@ from bridge.job.faults.pod_events import PodEvent, telling
 from bridge.job.faults.row import plain
 from bridge.job.pods import PodFacts, condition, pod_facts, workload_facts
 from bridge.kube.api import Change, Kubernetes, Object, Selector
+from bridge.messages.bridged import KUBELET_UNREADY
 
 log = structlog.get_logger()
 
@@ -236,7 +237,7 @@ class ClusterWork:
         with suppress(RemoteError):
             ready = condition(self._kube.node(self._node).get("status") or {}, "Ready")
             if ready.get("status") != "True":
-                return f", and the kubelet of {self._node} is not Ready ({ready.get('message') or 'no message'})"
+                return KUBELET_UNREADY.format(node=self._node, why=ready.get("message") or "no message")
         return ""
 
     def _delete_pods(self, namespace: str, pods: list[Object]) -> None:

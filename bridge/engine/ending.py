@@ -12,6 +12,7 @@ from enum import Enum
 from bridge.config import Config
 from bridge.engine.state import Requeue, Run
 from bridge.job.faults import Verdict
+from bridge.messages.bridged import HELD_UNTIL_MENDED
 from bridge.slurm.comment import own_sentence
 
 _TRIES = 3
@@ -54,7 +55,7 @@ def told(run: Run, ending: Ending) -> str:
     lead = f"try {_try_of(run)} of {_TRIES} failed"
     if ending is Ending.REQUEUED:
         return f"{lead}, requeued: {sentence}"
-    return f"{lead}, held: {sentence}; when it is mended: {release}"
+    return HELD_UNTIL_MENDED.format(lead=lead, sentence=sentence, release=release)
 
 
 def requeue_of(run: Run, ending: Ending) -> Requeue | None:

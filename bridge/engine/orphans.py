@@ -22,7 +22,7 @@ from bridge.engine.state import Phase, Run
 from bridge.errors import AllocationError
 from bridge.job.ids import RunKey, workload_name
 from bridge.messages import Message
-from bridge.messages import bridged as messages
+from bridge.messages import workloads as messages
 from bridge.slurm import states
 from bridge.slurm.hostlist import expand
 from bridge.slurmrest.api import JobRecord
@@ -183,7 +183,7 @@ def _why_over(config: Config, workload: Seen, record: JobRecord) -> str:
     if record.restart_count != workload.key.restart:
         return messages.STARTED_ANEW.format(restarts=record.restart_count)
     if states.is_over(record.states):
-        return f"its job is over ({states.why_over(record.states)})"
+        return messages.JOB_IS_OVER.format(why=states.why_over(record.states))
     if workload.start not in (0, record.start_time) and _is_elsewhere(config, workload, record):
         return messages.ELSEWHERE
     return ""

@@ -22,7 +22,7 @@ from bridge.errors import BridgeError, NotFound
 from bridge.job.faults.runs import BRIDGE_BUG
 from bridge.job.faults.servers import of_kubernetes
 from bridge.kube.api import Kubernetes, Object, Selector
-from bridge.messages import bridged as messages
+from bridge.messages import workloads as messages
 from bridge.slurmrest.api import JobRecord, SlurmRest
 from bridge.slurmrest.service import ServiceToken
 

@@ -124,7 +124,7 @@ class SlurmWork:
                 self._rest.set_time_limit(who, record, activity.minutes)
         except _FOR_GOOD as error:
             log.warning("extend_given_up", error=str(error))
-            return events.Extended(clock.now(), given_up=str(error))
+            return events.Extended(clock.now(), given_up=of_slurm(error).sentence)
         return events.Extended(clock.now())
 
     def _drain(self, task: Task, activity: do.DrainNode) -> events.Event:
@@ -132,7 +132,7 @@ class SlurmWork:
             self._rest.drain(self._administrator(), _slurm_node(task), activity.reason)
         except _FOR_GOOD as error:
             log.warning("drain_given_up", error=str(error))
-            return events.Drained(clock.now(), given_up=str(error))
+            return events.Drained(clock.now(), given_up=of_slurm(error).sentence)
         return events.Drained(clock.now())
 
     def _resume(self, task: Task, activity: do.ResumeNode) -> events.Event:
@@ -142,7 +142,7 @@ class SlurmWork:
                 self._rest.resume(who, name)
         except _FOR_GOOD as error:
             log.warning("resume_given_up", error=str(error))
-            return events.Resumed(clock.now(), given_up=str(error))
+            return events.Resumed(clock.now(), given_up=of_slurm(error).sentence)
         return events.Resumed(clock.now())
 
     def _administrator(self) -> Credential:

@@ -21,6 +21,7 @@ from bridge.engine.state import Phase, Run
 from bridge.errors import BridgeError, ConfigError, NotFound
 from bridge.job.ids import pod_name
 from bridge.messages import bridged as messages
+from bridge.messages.workloads import RUN_RELEARNT
 from bridge.slurmrest.api import Credential
 from bridge.slurmrest.service import ServiceToken
 from bridge.wire.frames import Channel
@@ -210,7 +211,7 @@ class UserDoor:
         found = self._adopter.search(request.job, request.restart, peer, request.token)
         if found.prospect is Prospect.FOUND:
             self._until(lambda: self._run_of(request, peer) is not None)
-            return self._run_of(request, peer) or _waiting(messages.RUN_RELEARNT.sentence())
+            return self._run_of(request, peer) or _waiting(RUN_RELEARNT.sentence())
         if found.prospect is Prospect.OPEN:
             return _waiting(found.sentence)
         # Before 23.02 Slurm tells its hooks no restart count: all runs of a job have 0 then.

@@ -3,6 +3,7 @@
 import os
 
 from bridge.hook import child
+from bridge.messages import hook as messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def lookup(job: "Job", seconds: float) -> "Account":
     never more. Raises ValueError when slurmd did not say whose job this is.
     """
     if job.uid is None or job.gid is None:
-        raise ValueError("slurmd gave no SLURM_JOB_UID and SLURM_JOB_GID")
+        raise ValueError(messages.NO_ACCOUNT)
     uid, gid, user = job.uid, job.gid, job.user
 
     def ask() -> bytes:
@@ -51,4 +52,4 @@ def become(account: "Account") -> None:
     os.setresgid(account.gid, account.gid, account.gid)
     os.setresuid(account.uid, account.uid, account.uid)
     if os.getresuid() != (account.uid,) * 3 or os.getresgid() != (account.gid,) * 3:
-        raise OSError("still somebody else after setresuid")
+        raise OSError(messages.NOBODY_YET)

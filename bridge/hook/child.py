@@ -10,6 +10,8 @@ import select
 import signal
 import time
 
+from bridge.messages import hook as messages
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,14 +42,14 @@ class Child:
         finally:
             os.close(self._pipe)
         if not newline or not pid.isdigit():
-            raise DiedError("the child did not start")
+            raise DiedError(messages.CHILD_UNBORN)
         return text
 
     def reply(self) -> bytes:
         """What the child's work returned. Raises LateError, DiedError."""
         size, newline, text = self.output().partition(b"\n")
         if not newline or int(size) != len(text):
-            raise DiedError("the child ended in the middle of its work")
+            raise DiedError(messages.CHILD_DIED)
         return text
 
     def _drain(self) -> bytes:
@@ -64,7 +66,7 @@ class Child:
                 return data
             data += part
         self._kill(data)
-        raise DiedError("the child wrote more than %d bytes" % OUTPUT_LIMIT)
+        raise DiedError(messages.CHILD_LOUD.format(limit=OUTPUT_LIMIT))
 
     @staticmethod
     def _kill(data: bytes) -> None:

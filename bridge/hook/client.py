@@ -25,6 +25,7 @@ from bridge.hook import (
 from bridge.hook import child as children
 from bridge.hook.job import Job
 from bridge.hook.word import printable
+from bridge.messages import hook as messages
 from bridge.wire import frames
 
 TYPE_CHECKING = False
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from bridge.hook.account import Account
     from bridge.hook.conversation import Message
     from bridge.hook.paths import Paths, Patience
-
-_LOOK = "see `systemctl status slurm-k8s-bridge` and `journalctl -u slurm-k8s-bridge`"
 
 
 def main(argv: "list[str]") -> None:
@@ -53,9 +52,9 @@ def run(phase: str, environment: "Mapping[bytes, bytes]", places: "Paths", patie
     try:
         return hook.prolog() if phase == "prolog" else hook.epilog()
     except (markers.MarkerError, conversation.NoAnswerError) as error:
-        return hook.fail("%s; %s" % (error, _LOOK))
+        return hook.fail(str(error))
     except Exception as error:  # noqa: BLE001 - a traceback helps nobody at night; the exit code must be right
-        return hook.fail("fault of the hook itself, please report it: %s: %s" % (type(error).__name__, error))
+        return hook.fail(messages.HOOK_BUG.sentence(kind=type(error).__name__, why=error))
 
 
 class Hook:
@@ -75,7 +74,7 @@ class Hook:
         if self.job.spec is None:
             return self._foreign()
         if self.job.id is None:
-            return self.fail("slurmd gave no SLURM_JOB_ID; is this hook run by slurmd's Prolog=?")
+            return self.fail(messages.NO_JOB_ID.sentence())
         # Before anybody can start anything for this run: from here on only a proven epilog frees the node.
         markers.write(self.paths.markers, self.job.id, self.job.marker())
         return self._ask(self._bridge_request(), self.patience.prolog)
@@ -84,7 +83,7 @@ class Hook:
         """Exit code of the epilog."""
         present = markers.present(self.paths.markers)
         if self.job.id is None and present:
-            return self.fail("slurmd gave no SLURM_JOB_ID, so whose epilog this is cannot be known")
+            return self.fail(messages.NO_JOB_ID.sentence())
         if self.job.id is None or self.job.id not in present:
             return 0  # the guard saw a marker that another epilog of this job has removed meanwhile
         marker = self._marker(self.job.id)
@@ -99,17 +98,17 @@ class Hook:
 
     def fail(self, sentence: str) -> int:
         """Say why, and what to do; returns the exit code."""
-        start = "%s of job %s on %s: " % (self.phase, self.job.id, self.job.node or "this node")
+        start = messages.WHERE.format(phase=self.phase, job=self.job.id, node=self.job.node or "this node")
         note = "; last known: " + self.talk.last_note if self.talk and self.talk.last_note else ""
         cure = ""
         if self.fallback:
-            cure = "; once it is mended: scontrol update nodename=%s state=resume" % (self.job.node or "NODE")
+            cure = messages.RESUME.format(node=self.job.node or "NODE")
         _say(start + sentence + note + cure)
         return self.fallback
 
     def on_sigterm(self, _number: int, _frame: object) -> None:
         """slurmd's time-out: SIGKILL follows in 10 ms."""
-        code = self.fail("ended by SIGTERM (PrologTimeout or EpilogTimeout of slurm.conf, or slurmd's stop)")
+        code = self.fail(messages.STOPPED.sentence())
         os._exit(code or 1)
 
     def _foreign(self) -> int:
@@ -123,8 +122,7 @@ class Hook:
             return self._ask(request, self.patience.foreign)
         except conversation.NoAnswerError as error:
             earlier = ", ".join(str(number) for number in present[:8])
-            sentence = "%s; runs of job %s have not proven that they left this node and may still hold its GPUs; %s"
-            return self.fail(sentence % (error, earlier, _LOOK))
+            return self.fail(messages.EARLIER_UNASKED.sentence(why=error.cause, jobs=earlier))
 
     def _ask(self, request: "Message", patience: float) -> int:
         margin, last_word = self.patience.margin, self.patience.last_word
@@ -160,7 +158,7 @@ class Hook:
         except frames.FrameError as error:
             spec = request["spec"]
             path = spec.get("path") if isinstance(spec, dict) else None
-            sentence = "%s with the job's groups and nodes is too large (%s); make the file smaller" % (path, error)
+            sentence = messages.SPEC_TOO_LARGE_BESIDE.sentence(path=path, why=error)
             request["spec"] = {"path": path, "error": sentence}
 
     def _mint(self) -> "token.Mint":
@@ -194,9 +192,9 @@ class Hook:
         except scan.ScanError as error:
             fault = str(error)
         except children.LateError:
-            fault = "the scan of /proc took longer than %d s" % self.patience.scan
+            fault = messages.SCAN_LATE.format(seconds=int(self.patience.scan))
         except (children.DiedError, OSError) as error:
-            fault = "the scan of /proc failed: %s" % error
+            fault = messages.SCAN_DIED.format(why=error)
         return {"kind": "scanned", "id": message.get("id"), "leftovers": found, "error": fault}
 
     def _act(self, answer: "Message") -> int:
@@ -212,14 +210,14 @@ class Hook:
             self._leave(str(story.get("output") or ""), str(story.get("text") or ""))
         if answer.get("exit") == 0 and not isinstance(answer.get("exit"), bool):
             return 0
-        _say(str(message or "bridged says that this node is at fault; " + _LOOK))
+        _say(str(message or messages.NODE_AT_FAULT.sentence()))
         return 1
 
     def _linger(self, request: "Message") -> None:
         try:
             lingering.stay(request, self.paths, self.patience, self._scan, self._unmark)
         except OSError as error:
-            _say("nobody stays to scan this node: %s" % error)
+            _say(messages.NO_SCANNER.sentence(why=error))
 
     def _unmark(self, answer: "Message") -> None:
         for job_id, run in _released(answer):
@@ -244,11 +242,11 @@ class Hook:
     def _requeue(self, order: "dict[str, object]") -> None:
         """Where it cannot be done the script starts, and `bridgectl attach` ends it with the reason."""
         who = self._owner()
-        fault = "the owner is not known" if who is None else ""
+        fault = messages.OWNER_UNKNOWN if who is None else ""
         if who is not None:
             fault = scontrol.requeue(order, self.job, who, self.paths, self.patience.token)
         if fault:
-            _say("job %s is not requeued: %s" % (self.job.id, fault))
+            _say(messages.NOT_REQUEUED.sentence(job=self.job.id, why=fault))
 
     def _owner(self) -> "Optional[Account]":
         try:

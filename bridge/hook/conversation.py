@@ -7,12 +7,15 @@ import socket
 import time
 
 from bridge import wellknown
+from bridge.messages import hook as messages
 from bridge.wire import frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Optional
+
+    from bridge.messages import Message as Told
 
     Message = dict[str, object]
 
@@ -23,7 +26,11 @@ _MARGIN_LEAST = 3.0
 
 
 class NoAnswerError(Exception):
-    """The daemon is not there, or does not come to an end; a clause that says which."""
+    """The daemon is not there, or does not come to an end: a sentence, of which ``cause`` has the first part."""
+
+    def __init__(self, message: "Told", **words: object) -> None:
+        Exception.__init__(self, message.sentence(**words))
+        self.cause = message.cause.format(**words)
 
 
 class Conversation:
@@ -94,7 +101,7 @@ class Conversation:
             channel.sock.settimeout(max(0.001, self._left()))
             message = channel.receive()
             if message is None:
-                self._fault = "it closed the connection"
+                self._fault = messages.CLOSED
                 return None
             kind = message.get("kind")
             if kind == "answer":
@@ -139,10 +146,10 @@ class Conversation:
 
     def _given_up(self) -> "NoAnswerError":
         if self._last or self._end is not None and time.monotonic() >= self._end:
-            return NoAnswerError("bridged came to no verdict in its own time")
+            return NoAnswerError(messages.DAEMON_UNDECIDED)
         waited = time.monotonic() - self._alone_since
-        why = "%s: %s" % (self._path, self._fault or "it accepts, but says nothing")
-        return NoAnswerError("bridged did not answer for %.0f s (%s)" % (waited, why))
+        why = "%s: %s" % (self._path, self._fault or messages.MUTE)
+        return NoAnswerError(messages.DAEMON_SILENT, seconds=waited, why=why)
 
 
 def request(phase: str, bridge: bool, env: "dict[str, str]") -> "Message":

@@ -10,6 +10,8 @@ import json
 import os
 import stat
 
+from bridge.messages import hook as messages
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
@@ -33,7 +35,9 @@ def write(directory: str, job_id: int, content: "Content") -> None:
         finally:
             os.close(place)
     except OSError as error:
-        raise MarkerError("cannot write the run marker %s/%d: %s" % (directory, job_id, error.strerror or error))
+        raise MarkerError(
+            messages.MARKER_UNWRITTEN.sentence(directory=directory, job=job_id, why=error.strerror or error)
+        )
 
 
 def read(directory: str, job_id: int) -> "Content":
@@ -59,7 +63,7 @@ def present(directory: str) -> "list[int]":
     except OSError as error:
         if error.errno == errno.ENOENT:
             return []
-        raise MarkerError("cannot read the run markers in %s: %s" % (directory, error.strerror or error))
+        raise MarkerError(messages.MARKERS_UNREAD.sentence(directory=directory, why=error.strerror or error))
     return sorted(int(name) for name in names if name.isdigit())
 
 
@@ -80,7 +84,8 @@ def remove(directory: str, job_id: int, run: "Optional[tuple[int, int]]" = None)
             os.close(place)
     except OSError as error:
         if error.errno != errno.ENOENT:
-            return "cannot remove the run marker %s/%d: %s" % (directory, job_id, error.strerror or error)
+            why = error.strerror or error
+            return messages.MARKER_UNREMOVED.sentence(directory=directory, job=job_id, why=why)
     return None
 
 
@@ -113,9 +118,7 @@ def _open(directory: str) -> int:
     status = os.fstat(place)
     if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:
         os.close(place)
-        raise MarkerError(
-            "%s must belong to root and be writable by root alone; chown root:root it and chmod 0755" % directory
-        )
+        raise MarkerError(messages.MARKERS_OPEN.sentence(directory=directory))
     return place
 
 

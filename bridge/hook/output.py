@@ -10,6 +10,7 @@ import stat
 from bridge.hook import account as accounts
 from bridge.hook import child
 from bridge.hook.word import printable
+from bridge.messages import hook as messages
 
 _LONGEST = 8192  # characters: a manifest may break many rules at once
 
@@ -28,16 +29,16 @@ def append(path: str, sentence: str, job: "Job", who: "Account", seconds: float)
     chose the path would choose where root writes.
     """
     if who.uid == 0:
-        return "not written to %s: the job's owner is not known, or is root" % path
+        return messages.OUTPUT_NO_OWNER.format(path=path)
     # A line of the user's own log: no control characters, they could come from a registry's answer.
     line = "slurm-k8s-bridge: %s\n" % printable(" ".join(sentence.split()), _LONGEST)
     full = os.path.join(job.work_dir, path.encode("utf-8", "surrogateescape"))
     try:
         return child.start(lambda: _append_as(who, full, line.encode("utf-8", "replace")), seconds).reply().decode()
     except child.LateError:
-        return "writing %s took longer than %d s" % (path, seconds)
+        return messages.OUTPUT_LATE.format(path=path, seconds=int(seconds))
     except (child.DiedError, OSError) as error:
-        return "cannot write %s: %s" % (path, error)
+        return messages.OUTPUT_UNWRITTEN.format(path=path, why=error)
 
 
 def _append_as(who: "Account", path: bytes, line: bytes) -> bytes:

@@ -20,6 +20,7 @@ import os
 import stat
 
 from bridge.hook import child
+from bridge.messages import hook as messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _WALKS = 2
 _SHOWN = 50
 _FIRST_USER = 1000
 # A frozen process of cgroup v1 is in D, too, and takes no SIGKILL before it is thawed.
-_HARD_TO_END = {"D": ", in state D: frozen, or hung in the kernel", "T": ", in state T: stopped"}
+_HARD_TO_END = {"D": messages.FROZEN, "T": messages.HALTED}
 
 
 class ScanError(Exception):
@@ -87,7 +88,7 @@ def detached(message: "dict[str, object]", proc: str, seconds: float) -> "list[d
 def _question(message: "dict[str, object]") -> "tuple[list[str], list[str], Optional[int]]":
     pods, devices, uid = message.get("pods"), message.get("devices"), message.get("uid")
     if not isinstance(pods, list) or not isinstance(devices, list) or not isinstance(uid, (int, type(None))):
-        raise ScanError("the daemon asked for a scan in a way that this hook does not know")
+        raise ScanError(messages.SCAN_UNLIKE)
     return pods, devices, uid
 
 
@@ -96,7 +97,7 @@ def _pod_names(pods: "Sequence[str]") -> "dict[str, str]":
     names = {}
     for uid in pods:
         if not isinstance(uid, str) or len(uid) < 8:
-            raise ScanError("%r is no pod uid" % (uid,))
+            raise ScanError(messages.SCAN_NO_UID.format(uid=repr(uid)))
         names["pod" + uid] = uid
         names["pod" + uid.replace("-", "_")] = uid
     return names
@@ -118,7 +119,7 @@ def _identities(patterns: "Sequence[str]") -> "dict[tuple[int, ...], str]":
                 held[_identity(os.stat(path))] = path
             except OSError as error:
                 if error.errno != errno.ENOENT:
-                    raise ScanError("cannot look at %s: %s" % (path, error.strerror))
+                    raise ScanError(messages.SCAN_UNSEEN.format(path=path, why=error.strerror))
     return held
 
 
@@ -133,9 +134,9 @@ def _pids(proc: str) -> "list[str]":
     try:
         names = os.listdir(proc)
     except OSError as error:
-        raise ScanError("cannot list %s: %s" % (proc, error.strerror))
+        raise ScanError(messages.SCAN_UNLISTED.format(path=proc, why=error.strerror))
     if "1" not in names:
-        raise ScanError("%s does not show process 1 (hidepid?), so what else it hides is not known" % proc)
+        raise ScanError(messages.SCAN_BLIND.format(path=proc))
     return [name for name in names if name.isdigit()]
 
 
@@ -144,7 +145,7 @@ def _why(process: str, names: "dict[str, str]", held: "dict[tuple[int, ...], str
         text = _text(process + "/cgroup")
         for name, pod in names.items():
             if name in text and _alive(process):
-                return "is in pod " + pod
+                return messages.IN_POD.format(uid=pod)
     if held:
         return _holds(process, held, uid)
     return ""
@@ -160,9 +161,9 @@ def _holds(process: str, held: "dict[tuple[int, ...], str]", uid: "Optional[int]
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ESRCH):
                 continue  # this descriptor was closed meanwhile
-            raise ScanError("cannot look at %s/fd/%s: %s" % (process, fd, error.strerror))
+            raise ScanError(messages.SCAN_UNSEEN.format(path=process + "/fd/" + fd, why=error.strerror))
         if path:
-            return "holds %s as uid %d" % (path, owners[0])
+            return messages.HOLDS.format(path=path, uid=owners[0])
     return ""
 
 
@@ -175,7 +176,7 @@ def _status(process: str) -> "tuple[str, list[int], str]":
     try:
         return fields["Name"], [int(word) for word in fields["Uid"].split()], fields["State"][:1]
     except (KeyError, ValueError):
-        raise ScanError("%s/status is not as it should be" % process)
+        raise ScanError(messages.SCAN_UNFIT.format(path=process))
 
 
 def _alive(process: str) -> bool:
@@ -209,4 +210,4 @@ def _listing(path: str) -> "list[str]":
 def _fault(path: str, error: "OSError") -> "Exception":
     if error.errno in (errno.ENOENT, errno.ESRCH):
         return _VanishedError()
-    return ScanError("cannot read %s: %s" % (path, error.strerror))
+    return ScanError(messages.SCAN_UNREAD.format(path=path, why=error.strerror))

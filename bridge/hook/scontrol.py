@@ -5,6 +5,7 @@ import os
 from bridge.hook import account as accounts
 from bridge.hook import child
 from bridge.hook.word import printable
+from bridge.messages import hook as messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from bridge.hook.paths import Paths
 
 _DIRECTORIES = ("/usr/bin", "/usr/local/bin", "/opt/slurm/bin")
-MISSING = "no scontrol beside slurmd nor in %s; install Slurm's client" % ", ".join(_DIRECTORIES)
+MISSING = messages.SCONTROL_MISSING.format(directories=", ".join(_DIRECTORIES))
 
 
 def find(paths: "Paths") -> "Optional[str]":
@@ -52,12 +53,12 @@ def requeue(order: "dict[str, object]", job: "Job", who: "Account", paths: "Path
     try:
         target = str(order.get("job") or _name(job, who, paths, seconds))
         if not all(part.isascii() and part.isdigit() for part in target.split("_", 1)):
-            return "%s is not how scontrol names a job" % printable(repr(target))
+            return messages.JOB_UNNAMED.format(name=printable(repr(target)))
         said = _said([verb, target], job, who, paths, seconds)
     except _Failed as error:
         return str(error)
     # It says nothing when all is well, and its exit status is lost with the child.
-    return "scontrol %s said: %s" % (verb, printable(" ".join(said.split()))) if said else ""
+    return messages.SCONTROL_SAID.format(verb=verb, said=printable(" ".join(said.split()))) if said else ""
 
 
 class _Failed(Exception):
@@ -72,19 +73,20 @@ def _name(job: "Job", who: "Account", paths: "Paths", seconds: float) -> str:
         if words.get("JobId") != str(job.id):
             continue
         return words["ArrayJobId"] + "_" + words["ArrayTaskId"] if "ArrayTaskId" in words else str(job.id)
-    raise _Failed("scontrol show job said: %s" % printable(" ".join(shown.split()) or "nothing"))
+    said = printable(" ".join(shown.split()) or "nothing")
+    raise _Failed(messages.SCONTROL_SAID.format(verb="show job", said=said))
 
 
 def _said(words: "list[str]", job: "Job", who: "Account", paths: "Paths", seconds: float) -> str:
     program = find(paths)
     if who.uid == 0:
-        raise _Failed("the job's owner is not known")
+        raise _Failed(messages.OWNER_UNKNOWN)
     if program is None:
         raise _Failed(MISSING)
     try:
         started = child.start_program([program] + words, environment(job), seconds, lambda: accounts.become(who))
         return started.output().decode("utf-8", "replace")
     except child.LateError:
-        raise _Failed("scontrol %s took longer than %d s; is slurmctld up?" % (words[0], seconds))
+        raise _Failed(messages.SCONTROL_LATE.format(verb=words[0], seconds=int(seconds)))
     except (child.DiedError, OSError) as error:
-        raise _Failed("cannot run scontrol %s: %s" % (words[0], error))
+        raise _Failed(messages.SCONTROL_UNRUN.format(verb=words[0], why=error))

@@ -8,6 +8,7 @@ from bridge import wellknown
 from bridge.hook import account as accounts
 from bridge.hook import child
 from bridge.hook.word import printable
+from bridge.messages import hook as messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 _CURES = {
-    errno.ENOENT: "no such file; put it there, or correct k8s= (it counts from the job's working directory)",
-    errno.ENOTDIR: "a part of the path is no directory; correct k8s=",
-    errno.EACCES: "permission denied; let {user} read the file and enter every directory above it",
-    errno.ELOOP: "too many symbolic links; name the file itself in k8s=",
-    errno.ENAMETOOLONG: "the name is too long; correct k8s=",
-    errno.ESTALE: "stale NFS handle on this node; submit again, and tell the administrator",
+    errno.ENOENT: messages.SPEC_MISSING,
+    errno.ENOTDIR: messages.SPEC_NO_DIRECTORY,
+    errno.EACCES: messages.SPEC_DENIED,
+    errno.ELOOP: messages.SPEC_LINKS,
+    errno.ENAMETOOLONG: messages.SPEC_NAME,
+    errno.ESTALE: messages.SPEC_STALE,
 }
 
 
@@ -37,22 +38,21 @@ def read(job: "Job", who: "Account", seconds: float) -> "tuple[str, bytes]":
     Raises UnreadableError.
     """
     if not job.spec:
-        raise UnreadableError("k8s= names no file; write k8s=PATH, the path of the spec file")
+        raise UnreadableError(messages.SPEC_NO_PATH)
     path = os.path.normpath(os.path.join(job.work_dir, job.spec))
     shown = printable(path.decode("utf-8", "replace"))
-    start = "cannot read %s as user %s: " % (shown, printable(who.name))
+    start = messages.SPEC_UNREAD.format(path=shown, user=printable(who.name))
     try:
         reply = child.start(lambda: _read_as(who, path), seconds).reply()
     except child.LateError:
-        late = "took longer than %d s on %s; the file system may hang there, tell the administrator"
-        raise UnreadableError(start + late % (seconds, job.node))
+        raise UnreadableError(start + messages.SPEC_LATE.format(seconds=int(seconds), node=job.node))
     except (child.DiedError, OSError) as error:
-        raise UnreadableError(start + "reading failed on %s (%s); submit again" % (job.node, error))
+        raise UnreadableError(start + messages.SPEC_DIED.format(node=job.node, why=error))
     if reply[:1] == b"D":
         return shown, reply[1:]
     cause = reply[1:].decode("utf-8", "replace")
     if job.spec.startswith(b"~"):
-        cause = "~ is not expanded here; write the path from / on"
+        cause = messages.SPEC_TILDE
     raise UnreadableError(start + cause)
 
 
@@ -61,7 +61,7 @@ def _read_as(who: "Account", path: bytes) -> bytes:
     try:
         accounts.become(who)
     except OSError as error:
-        return b"E" + ("the hook cannot become this user (%s); tell the administrator" % error).encode()
+        return b"E" + messages.SPEC_NOBODY.format(why=error).encode()
     try:
         fd = os.open(path, _FLAGS)
         fault = _unfit(os.fstat(fd))
@@ -78,7 +78,7 @@ def _cause(error: "Exception", who: "Account") -> str:
     if number in _CURES:
         return _CURES[number].replace("{user}", printable(who.name))
     why = getattr(error, "strerror", None) or str(error)
-    return "%s; see whether the file can be read on this node" % why
+    return messages.SPEC_OTHER.format(why=why)
 
 
 def _unfit(status: "os.stat_result") -> str:
@@ -87,12 +87,11 @@ def _unfit(status: "os.stat_result") -> str:
         return _too_large() if status.st_size > wellknown.SPEC_LIMIT else ""
     kinds = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a fifo"), (stat.S_ISSOCK, "a socket"))
     kind = next((name for test, name in kinds if test(status.st_mode)), "a device")
-    return "is %s; k8s= must name a regular file" % kind
+    return messages.SPEC_KIND.format(kind=kind)
 
 
 def _too_large() -> str:
-    limit = wellknown.SPEC_LIMIT // (1024 * 1024)
-    return "larger than %d MiB; k8s= must name the manifest, not data" % limit
+    return messages.SPEC_LARGE.format(mebibytes=wellknown.SPEC_LIMIT // (1024 * 1024))
 
 
 def _limited(fd: int) -> bytes:

@@ -27,10 +27,10 @@ def leave(output: str, text: str, job: "Job", patience: "Patience") -> None:
     Raises OSError when fork fails, ValueError where nobody says whose job it is, or the text is too long.
     """
     if not job.uid or not job.gid:
-        raise ValueError("the job's owner is not known, or is root")
+        raise ValueError("no owner")
     data = text.encode("utf-8", "replace")
     if len(data) > _LONGEST:
-        raise ValueError("it has more than %d bytes" % _LONGEST)
+        raise ValueError("too long")
     path = os.path.join(job.work_dir, output.encode("utf-8", "surrogateescape"))
 
     def work() -> bytes:
@@ -52,7 +52,7 @@ def _write_as(who: "Account", output: bytes, data: bytes) -> bytes:
         fd = os.open(temporary, _FLAGS, 0o600)
         try:
             if os.write(fd, data) != len(data):
-                raise OSError("there is no room for all of it")
+                raise OSError("no room")
             os.fchmod(fd, mode)
             os.close(fd)  # a full quota over NFS shows itself here
             os.rename(temporary, path)  # replaces a link, and does not follow it

@@ -5,6 +5,7 @@ It lives in this process's memory and in the frame to the daemon: not in an argu
 
 from bridge.hook import child, scontrol
 from bridge.hook.word import printable
+from bridge.messages import hook as messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,24 +43,25 @@ class Mint:
         try:
             self._child = child.start_program(argv, scontrol.environment(job), seconds)
         except OSError as error:
-            self._fault = "cannot start scontrol: %s" % error
+            self._fault = messages.SCONTROL_UNRUN.format(verb="token", why=error)
 
     def collect(self) -> str:
         """The token. Raises NoTokenError."""
         if self._child is None:
-            raise NoTokenError("no Slurm token: " + self._fault)
+            raise _no_token(self._fault)
         try:
             text = self._child.output().decode("utf-8", "replace")
         except child.LateError:
-            raise NoTokenError("no Slurm token: scontrol token took longer than %d s; is slurmctld up?" % self._seconds)
+            raise _no_token(messages.SCONTROL_LATE.format(verb="token", seconds=int(self._seconds)))
         except (child.DiedError, OSError) as error:
-            raise NoTokenError("no Slurm token: %s" % error)
+            raise _no_token(error)
         for line in text.splitlines():
             if line.startswith(_ANSWER) and len(line) > len(_ANSWER):
                 return line[len(_ANSWER) :].strip()
         # No line of it is a token, or it would have been returned; the last one says most.
         said = [line for line in text.splitlines() if line.strip() and _ANSWER not in line]
-        raise NoTokenError("no Slurm token: scontrol token said: %s" % printable(said[-1] if said else "nothing"))
+        words = printable(said[-1] if said else "nothing")
+        raise _no_token(messages.SCONTROL_SAID.format(verb="token", said=words))
 
 
 def lifespan(job: "Job", phase: str, now: float) -> int:
@@ -70,13 +72,17 @@ def lifespan(job: "Job", phase: str, now: float) -> int:
     return min(max(left + 900, 1800), 86400)
 
 
+def _no_token(why: object) -> "NoTokenError":
+    return NoTokenError(messages.NO_TOKEN.sentence(why=why))
+
+
 def _refusal(job: "Job") -> str:
     """Why no token is asked for at all, or nothing.
 
     In the epilog of a forgotten job slurmd says root for want of the owner.
     """
     if not job.uid or job.user in _MIGHTY:
-        return "the job's owner is not known, or may act for everybody"
+        return messages.OWNER_MIGHTY
     if not job.user or job.user.startswith("-") or not all(c.isalnum() or c in "-_.@+\\$" for c in job.user):
-        return "the owner's name %s is not one that scontrol can be given" % printable(repr(job.user))
+        return messages.OWNER_UNNAMED.format(name=printable(repr(job.user)))
     return ""

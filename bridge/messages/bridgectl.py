@@ -44,6 +44,18 @@ DAEMON_UNLIKE = Message(
     _UNANSWERED,
     "install the same version of both",
 )
+DAEMON_UNREACHED = Message(
+    "daemon-unreached",
+    "bridged on this node cannot be reached at {path} ({why})",
+    _UNANSWERED,
+    "see `systemctl status slurm-k8s-bridge.service`",
+)
+DAEMON_MUTE = Message(
+    "daemon-mute",
+    "bridged closed the connection without an answer",
+    _UNANSWERED,
+    "see its log (journalctl -u slurm-k8s-bridge)",
+)
 JOB_FORGOTTEN = Message(
     "job-forgotten",
     "Slurm knows no job {job} (any more), so its output file is not known either",
@@ -87,6 +99,8 @@ NO_TIMELINE = Message(
     "only what Slurm knows is told",
     "see the job's output file, or ask on its first node as long as that remembers",
 )
+NOT_RUNNING = "job {job} does not run (Slurm: {state})"
+
 POD_GONE = Message(
     "pod-gone",
     "{what}",

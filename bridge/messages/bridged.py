@@ -26,6 +26,8 @@ CONFIG_INVALID = Message(
     _NO_START,
     "correct these keys" + _CHECK,
 )
+UNKNOWN_KEY = "unknown key, remove it"
+
 KUBECONFIG_UNUSABLE = Message(
     "kubeconfig-unusable",
     "{path}: cannot be used as a kubeconfig: {why}",
@@ -130,6 +132,8 @@ UNSCANNED = "no hook has scanned the node yet"
 PODS_STAY = "Kubernetes still shows its pods here"
 WORKLOAD_STAYS = "its workload is not deleted yet"
 ENDED_IN_PROLOG = "it ended while its prolog waited"
+KUBELET_UNREADY = ", and the kubelet of {node} is not Ready ({why})"
+HELD_UNTIL_MENDED = "{lead}, held: {sentence}; when it is mended: {release}"
 UNSHARED_UNKNOWN = "whether it is this node alone could not be found out, so it stays in service"
 SHARED_BY_OTHERS = (
     "{others} other nodes met such a fault a moment ago, so it is taken for one that all share, and the node stays in "
@@ -142,7 +146,6 @@ NO_SLURMREST = "bridge.toml has no section [slurmrest]"
 RANK_GONE = "the pod of rank {rank} is gone"
 
 _UNANSWERED = "the question stays without an answer; the job is not touched"
-_ATTACH_WAITS = "attach waits, and looks again; the training goes on meanwhile"
 
 CONNECTIONS_FULL = Message(
     "connections-full",
@@ -192,18 +195,6 @@ GC_UNKNOWN = Message(
     "what is left of runs stays, and is looked for again within minutes",
     "see `bridgectl status` for how the API server answers, and try again",
 )
-PODS_UNKNOWN = Message(
-    "pods-unknown",
-    "the pods of this node are not known: {why}",
-    "pods of released runs are not looked for this time",
-    "see `bridgectl status` for how the API server answers",
-)
-ORPHAN_STAYS = Message(
-    "orphan-stays",
-    "{workload} could not be deleted: {why}",
-    "it stays, and is tried again at the next look",
-    "see whether the API server answers, and what its audit log says of the refusal",
-)
 ATTACH_WITHOUT_JOB = Message(
     "attach-without-job",
     "attach needs the number of a job",
@@ -221,88 +212,4 @@ LET_GO = Message(
     "job {job} was let go without pods: {why}",
     "nothing has been run; the script ends with 75",
     "then submit the job again",
-)
-
-# -- to an attach whose run the daemon has lost
-
-_LOST = "bridged on this node has lost its memory of job {job}"
-
-NOT_OURS = "it is not as the bridge makes them"
-ANOTHERS_JOB = "slurmctld shows another user's job under its number"
-
-RUN_RELEARNT = Message(
-    "run-relearnt",
-    "the run is being learnt again",
-    _ATTACH_WAITS,
-    "nothing is to be done",
-)
-RUN_UNSEEN = Message(
-    "run-unseen",
-    _LOST + ", and cannot look for it in Kubernetes yet: {why}",
-    _ATTACH_WAITS,
-    "see `bridgectl status` there for how the API server answers",
-)
-RUN_UNPROVEN = Message(
-    "run-unproven",
-    _LOST + "; its workload {workload} goes on, but {why}",
-    _ATTACH_WAITS,
-    "see that slurmctld answers, or have root look at `bridgectl gc --dry-run` there",
-)
-RUN_ENDING = Message(
-    "run-ending",
-    "{workload} is no more: {why}",
-    _ATTACH_WAITS,
-    "submit the job again if it was not meant to end",
-)
-RUN_LOST = Message(
-    "run-lost",
-    _LOST + ", and Kubernetes has no workload of it (any more)",
-    "the script ends with 75, and the job with it",
-    "submit the job again",
-)
-
-# -- what a workload is, seen from its batch node: `bridgectl gc`
-
-_STAYS = "it stays"
-_DELETED = "it is deleted when it has been seen so for timing.orphan_grace, at once by `bridgectl gc`"
-_LEFT_ALONE = "it stays until a person has decided"
-_NOTHING = "nothing is to be done"
-_DECIDE = "unless `scontrol show job {job}` shows a job with {run} that is not over: {delete}"
-_UNKNOWN_RUN = "this node's journal does not know its run, and "
-
-STARTED_ANEW = "its job has been started anew since (Restarts={restarts})"
-ELSEWHERE = "its job's number belongs to a job on other nodes now"
-
-LIVE_HERE = Message("live-here", "its run is not over on this node", _STAYS, _NOTHING)
-LIVE_IN_SLURM = Message(
-    "live-in-slurm",
-    "slurmctld says that its run is not over; this node's journal has lost it",
-    _STAYS,
-    "nothing is to be done: it is adopted where its marker is there",
-)
-BEING_DELETED = Message(
-    "being-deleted",
-    "it was deleted, and goes when the last of its pods has gone",
-    "it goes by itself",
-    "if it does not, look at the node of its last pod",
-)
-ORPHAN_RELEASED = Message("orphan-released", "this node's journal says that its run was released", _DELETED, _NOTHING)
-ORPHAN_OLDER = Message("orphan-older", "this node knows a later run of its job, {later}", _DELETED, _NOTHING)
-ORPHAN_FORGOTTEN = Message("orphan-forgotten", "slurmctld does not know its job any more", _DELETED, _NOTHING)
-ORPHAN_OVER = Message("orphan-over", "slurmctld says that {why}", _DELETED, _NOTHING)
-STRANGER = Message(
-    "stranger",
-    "it has the bridge's labels, but the bridge made no such object",
-    _LEFT_ALONE,
-    "ask who made it, or delete it: {delete}",
-)
-UNASKED = Message(
-    "unasked",
-    _UNKNOWN_RUN + "slurmctld cannot be asked about it without a service token (slurmrest.tier)",
-    _LEFT_ALONE,
-    _DECIDE,
-)
-UNANSWERED = Message("unanswered", _UNKNOWN_RUN + "slurmctld could not be asked about it: {why}", _LEFT_ALONE, _DECIDE)
-ANOTHER_START = Message(
-    "another-start", _UNKNOWN_RUN + "slurmctld shows its job with another start", _LEFT_ALONE, _DECIDE
 )

@@ -1,8 +1,13 @@
 """All pages of the catalogue: who speaks, and what they say."""
 
-from bridge.messages import Message, bridgectl, bridged
+from bridge.messages import Message, bridgectl, bridged, hook, workloads
 
-_PAGES = {"bridgectl": bridgectl, "bridged": bridged}
+_PAGES = {
+    "bridgectl says of itself": bridgectl,
+    "bridged says of itself": bridged,
+    "bridged says of workloads": workloads,
+    "the hook says": hook,
+}
 
 SPEAKERS = {
     speaker: tuple(value for value in vars(page).values() if isinstance(value, Message))

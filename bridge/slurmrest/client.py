@@ -20,6 +20,7 @@ import structlog
 
 from bridge.config import Slurmrest
 from bridge.errors import EMPTY_ANSWER, ConfigError, Invalid, RemoteError, Unauthenticated, Unavailable, Unsupported
+from bridge.messages.bridged import CA_UNUSABLE
 from bridge.slurmrest.adapters import job_record, node_record
 from bridge.slurmrest.api import Credential, JobRecord, NodeRecord
 from bridge.slurmrest.errors import ALREADY_DONE, NODE_STATE, Json, UnknownPath, content
@@ -140,7 +141,7 @@ def _tls(config: Slurmrest) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=config.ca_file)
     except (OSError, ssl.SSLError) as error:
-        raise ConfigError(f"{config.ca_file}: cannot be used as slurmrest.ca_file: {error}") from error
+        raise ConfigError(CA_UNUSABLE.sentence(path=config.ca_file, why=error)) from error
 
 
 def _headers(who: Credential) -> dict[str, str]:

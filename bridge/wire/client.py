@@ -8,6 +8,7 @@ from typing import Any
 
 from bridge import wellknown
 from bridge.errors import BridgeError
+from bridge.messages.bridgectl import DAEMON_MUTE, DAEMON_UNREACHED
 from bridge.wire.frames import Channel, FrameError
 
 
@@ -34,9 +35,7 @@ def ask(message: dict[str, Any], path: Path = Path(wellknown.USER_SOCKET)) -> It
             sock.settimeout(None)
             yield frame
     except (OSError, FrameError) as error:
-        raise DaemonGone(
-            f"bridged on this node cannot be reached at {path} ({error}); is slurm-k8s-bridge.service up?"
-        ) from error
+        raise DaemonGone(DAEMON_UNREACHED.sentence(path=path, why=error)) from error
     finally:
         channel.close()
 
@@ -50,4 +49,4 @@ def ask_once(message: dict[str, Any]) -> dict[str, Any]:
         if frame.get("kind") in ("error", "busy"):
             raise BridgeError(str(frame["sentence"]))
         return frame
-    raise BridgeError("bridged closed the connection without an answer; see its log (journalctl -u slurm-k8s-bridge)")
+    raise BridgeError(DAEMON_MUTE.sentence())

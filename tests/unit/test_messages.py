@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,12 +10,55 @@ import pytest
 from bridge.cli.catalogue import as_page, consequences
 from bridge.job.faults import TABLE
 from bridge.messages.pages import MESSAGES
+from tests.unit.spoken import leaks, sources, strays
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = [(item.name, item.cause, item.consequence, item.cure) for item in MESSAGES]
 CATALOGUE += [(row.name, row.cause, "; ".join(consequences(row)), row.cure or row.advice) for row in TABLE]
-_SPEAKERS = ("BridgeError", "DaemonGone")
-_ATTACH = "attach.py"  # its few sentences are not in the catalogue yet
+FILES = [str(path.relative_to(ROOT)) for path in sources(ROOT)]
+
+FACTS = {
+    "bridge/job/": "tables of treatments: what is said of a field stands in the row spec-refused, or in a notice",
+    "bridge/slurm/environ.py": "a clause of several AllocationErrors, which the row environment tells",
+    "bridge/slurmrest/client.py": "a clause of several errors of slurmrestd's answer, which rows tell",
+    "bridge/kube/kubelet.py": "what the kubelet says of itself, in the row kubelet-dead",
+    "bridge/store/journal.py": "SQL",
+    "bridge/cli/shell.py": "a shell's command",
+    "bridge/cli/catalogue.py": "heads of a page of the documentation",
+    "bridge/cli/table.py": "heads of a page of the documentation",
+    "bridge/cli/timeline.py": "names of stations, and of what is waited for",
+    "bridge/cli/explain.py": "labels of the story",
+    "bridge/cli/gc.py": "labels of a list of workloads, each of which has its message",
+    "bridge/cli/main.py": "labels of status and ps",
+    "bridge/cli/sources.py": "who told it",
+    "bridge/engine/shown.py": "what the bridge has done about a run, beside its row",
+}
+OWN_ERRORS = {
+    "bridge/config/__init__.py": "pydantic hands what a validator raises to `load`: config-invalid",
+    "bridge/config/profiles.py": "the same",
+    "bridge/job/document.py": "SpecErrors: row spec-refused",
+    "bridge/job/quantity.py": "of which its callers make a refusal with path and cure",
+    "bridge/job/sieve.py": "a table that contradicts itself, at import",
+    "bridge/kube/library.py": "`Session` hands it on: kubeconfig-unusable",
+}
+HANDED_ON = {
+    ("bridge/cli/main.py", "main"): "prints a BridgeError whole, and each has a message's words",
+    ("bridge/daemon.py", "main"): "the same",
+    ("bridge/engine/users.py", "_tier"): "a ConfigError whole: one of the messages about the service token",
+    ("bridge/engine/adoption.py", "_word"): "a JobWord's fault is told by `unanswered`",
+    ("bridge/engine/reconciler.py", "on"): "the same",
+    ("bridge/engine/executor.py", "_tried"): "`_run` notes whether a server answered, not what it said",
+    ("bridge/engine/prolog.py", "_render"): "becomes the judgement of rows spec-refused and allocation-unfit",
+    ("bridge/hook/conversation.py", "_try"): "told by `daemon-silent`",
+    ("bridge/kube/logs.py", "__iter__"): "handed to who reads the log, who meets the same rule",
+    ("bridge/kube/logs.py", "_stream"): "the same",
+    ("bridge/kube/stream.py", "_run"): "handed to the watch",
+    ("bridge/kube/watch.py", "__iter__"): "handed to who watches, who meets the same rule",
+}
+
+
+def _has(places: Iterable[str], file: str) -> bool:
+    return any(file == place or (place.endswith("/") and file.startswith(place)) for place in places)
 
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=[entry[0] for entry in CATALOGUE])
@@ -29,9 +72,10 @@ def test_a_message_has_a_name_a_cause_a_consequence_and_a_cure(entry: tuple[str,
 
 
 def test_one_name_has_one_message() -> None:
-    names = [entry[0] for entry in CATALOGUE]
-    assert sorted(set(names)) == sorted(names)
-    assert len(MESSAGES) > 20
+    told, rows = [item.name for item in MESSAGES], [row.name for row in TABLE]
+    assert sorted(set(told)) == sorted(told) and sorted(set(rows)) == sorted(rows)
+    assert set(told) & set(rows) == {"daemon-silent"}, "a row that the hook tells, since nobody else can"
+    assert len(MESSAGES) > 80
 
 
 def test_a_message_is_told_with_its_name_before_the_cure() -> None:
@@ -40,30 +84,76 @@ def test_a_message_is_told_with_its_name_before_the_cure() -> None:
     assert " [job-forgotten]; name the file" in forgotten.sentence(job=7)
 
 
-def spoken(file: Path) -> Iterator[str]:
-    """Sentences that are written down where they are raised or printed on stderr."""
-    for node in ast.walk(ast.parse(file.read_text())):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
-            continue
-        said = node.args[0]
-        errs = any(word.arg == "file" and ast.unparse(word.value) == "sys.stderr" for word in node.keywords)
-        if not (node.func.id in _SPEAKERS or (node.func.id == "print" and errs)):
-            continue
-        words = [
-            part.value for part in ast.walk(said) if isinstance(part, ast.Constant) and isinstance(part.value, str)
-        ]
-        yield from (word for word in words if len(word.split()) > 3)
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_nobody_speaks_beside_the_catalogue(file: str) -> None:
+    text = (ROOT / file).read_text()
+    assert strays(text, of_border=file in OWN_ERRORS, facts=_has(FACTS, file)) == []
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "bridge" / "cli").glob("*.py")), ids=lambda file: file.name)
-def test_bridgectl_says_nothing_beside_the_catalogue(file: Path) -> None:
-    assert file.name == _ATTACH or list(spoken(file)) == []
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_an_errors_words_are_told_in_a_message_or_a_row(file: str) -> None:
+    """So the words of servers, of frames and of refusals need no name of their own."""
+    leaking = [name for name in leaks((ROOT / file).read_text()) if (file, name) not in HANDED_ON]
+    assert leaking == []
 
 
-def test_a_sentence_beside_the_catalogue_would_be_found(tmp_path: Path) -> None:
-    file = tmp_path / "new.py"
-    file.write_text('raise BridgeError(f"{job} does not want to go")\nprint("or to stay at home", file=sys.stderr)\n')
-    assert list(spoken(file)) == [" does not want to go", "or to stay at home"]
+def test_every_exemption_is_of_use() -> None:
+    for place in (*FACTS, *OWN_ERRORS):
+        files = [file for file in FILES if _has((place,), file)]
+        assert any(strays((ROOT / file).read_text()) for file in files), place
+    for file, name in HANDED_ON:
+        assert name in leaks((ROOT / file).read_text()), (file, name)
+
+
+_SPOKEN = """
+raise BridgeError(f"{job} does not want to go")
+print("or to stay at home", file=sys.stderr)
+channel.send(_error("or to be asked for"))
+why = "or to be waited for"
+_say("or to be told of" if late else sentence)
+raise NewError(name, "or to be named in public")
+log.info("gone_away_for_good", cause="this is only a log's line")
+print(MESSAGE.sentence(why="and this is a message's"))
+"""
+
+
+def test_a_sentence_beside_the_catalogue_would_be_found() -> None:
+    said = [" does not want to go", "or to stay at home", "or to be asked for", "or to be waited for"]
+    said += ["or to be told of", "or to be named in public"]
+    assert sorted(strays(_SPOKEN)) == sorted(said)
+    assert sorted(strays(_SPOKEN, facts=True)) == sorted(set(said) - {"or to be waited for"})
+
+
+def test_a_word_of_a_server_that_is_told_as_it_is_would_be_found() -> None:
+    text = """
+def ask():
+    try:
+        server.ask()
+    except Unavailable as error:
+        log.warning("asked", error=str(error))
+        raise ConfigError(MESSAGE.sentence(why=error)) from error
+def tell():
+    try:
+        server.ask()
+    except BridgeError as error:
+        return {"sentence": f"it says {error}"}
+"""
+    assert leaks(text) == ["tell"]
+
+
+REFUSALS = [file for file in FILES if file.startswith(("bridge/job/", "bridge/slurm/", "bridge/engine/placing"))]
+
+
+@pytest.mark.parametrize("file", REFUSALS, ids=str)
+def test_what_is_refused_in_a_spec_has_a_cure(file: str) -> None:
+    """Rows spec-refused, spec-word, allocation-unfit and environment tell these as they are."""
+    for call in (node for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.Call)):
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        if name == "refuse" and isinstance(call.func, ast.Attribute) and file != "bridge/job/findings.py":
+            assert len(call.args) == 3 and ast.unparse(call.args[2]) not in ("''", '""')
+        elif name in ("AllocationError", "_refused") and "hostlist" not in file:
+            said = ast.unparse(call.args[0])
+            assert re.search(r"[;:] ", said) or "reason" in said, said
 
 
 def test_the_page_is_what_the_code_says() -> None:

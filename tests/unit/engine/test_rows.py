@@ -7,7 +7,6 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -27,8 +26,8 @@ from bridge.engine.release import epilog_answer, hindrance
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import SpecFile
 from bridge.errors import Forbidden, Observed
-from bridge.hook import conversation
 from bridge.job.faults import Moment, Verdict, row
+from bridge.messages.hook import DAEMON_SILENT
 from bridge.slurmrest.api import Credential
 from bridge.wire.frames import Channel
 from bridge.wire.messages import HookRequest, mismatch
@@ -185,8 +184,8 @@ def test_a_job_of_somebody_else_is_never_written_to() -> None:
 
 def test_what_the_hook_says_for_itself_is_the_rows_words() -> None:
     """The hook imports nothing of the table."""
-    source = Path(conversation.__file__).read_text(encoding="utf-8")
-    assert row("daemon-silent").cause.split("(")[0].strip() in source
+    assert row(DAEMON_SILENT.name).cause.split("(")[0] in DAEMON_SILENT.cause
+    assert row(DAEMON_SILENT.name).cure.startswith(DAEMON_SILENT.cure)
 
 
 def test_a_hook_of_another_version_is_a_row() -> None:

@@ -64,7 +64,8 @@ def test_what_cannot_be_read_or_minted_is_told_in_sentences(stage: Stage) -> Non
     assert question["spec"]["error"].startswith(f"cannot read {stage.home}/train.yaml as user ml: no such file;")
     assert HookRequest.model_validate(question).spec is not None
     assert question["token_error"] == (
-        "no Slurm token: scontrol token said: slurm_fetch_token: error: Access/permission denied"
+        "no Slurm token: scontrol token said: slurm_fetch_token: error: Access/permission denied "
+        "[no-token]; see that root may run `scontrol token` on this node"
     )
     chat.says("answer", exit=0)
     assert hook.ends()[0] == 0

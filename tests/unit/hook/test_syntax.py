@@ -13,6 +13,7 @@ from tests.unit.hook.stage import ROOT
 FILES = [
     *sorted((ROOT / "bridge/hook").glob("*.py")),
     *(ROOT / "bridge" / name for name in ("__init__.py", "wellknown.py", "wire/__init__.py", "wire/frames.py")),
+    *(ROOT / "bridge/messages" / name for name in ("__init__.py", "hook.py")),
 ]
 
 
@@ -26,7 +27,9 @@ def test_start_imports_little() -> None:
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code % str(ROOT)], capture_output=True, check=True)
     loaded = set(done.stdout.decode().split())
     assert not loaded & {"argparse", "logging", "subprocess", "typing", "pwd", "glob", "threading", "asyncio"}
-    assert {name for name in loaded if name.startswith("bridge.") and ".hook" not in name} == {
+    assert {name for name in loaded if name.startswith("bridge.") and not name.startswith("bridge.hook")} == {
+        "bridge.messages",
+        "bridge.messages.hook",
         "bridge.wellknown",
         "bridge.wire",
         "bridge.wire.frames",
