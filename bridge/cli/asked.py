@@ -4,6 +4,7 @@ import re
 import subprocess
 
 from bridge.errors import AllocationError
+from bridge.messages import bridgectl as messages
 from bridge.slurm.comment import spec_path
 
 _PATIENCE = 5.0  # seconds for scontrol
@@ -24,8 +25,4 @@ def without_run(job: int) -> str:
         path = "…"
     if path is None:
         return ""
-    return (
-        f"job {job} asks for the bridge (k8s={path}), but no prolog of it has come to bridged on this node, so it has "
-        "no pods: the bridge's hook is not in slurmd's Prolog here, or the word was added after the job began, or "
-        "the bridge's state directory was lost; tell the site, and submit the job again"
-    )
+    return messages.NO_PROLOG_CAME.sentence(job=job, path=path)

@@ -15,8 +15,6 @@ from bridge.errors import BridgeError
 from bridge.messages import bridgectl as messages
 from bridge.wire.client import DaemonGone, ask
 
-_CLOSED = "it closes the connection without an answer; see its log (journalctl -u slurm-k8s-bridge)"
-
 _RANKS = 1024  # that one may name
 _PATIENCE = 120.0  # seconds without a daemon that takes the question, after which the job is given up
 _RETRY = 0.5
@@ -39,7 +37,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 def _ranks(text: str) -> tuple[int, ...]:
     words = text.split(",")
     if len(words) > _RANKS or not all(re.fullmatch("[0-9]{1,7}", word) for word in words):
-        raise argparse.ArgumentTypeError(f"ranks are up to {_RANKS} whole numbers, such as 0,3 (not {text[:40]!r})")
+        raise argparse.ArgumentTypeError(messages.RANKS_UNLIKE.sentence(most=_RANKS, given=repr(text[:40])))
     return tuple(map(int, words))
 
 
@@ -47,7 +45,7 @@ def attach(options: argparse.Namespace) -> int:
     """Stream until the run is over; the training's exit code, or 75 for a fault of the infrastructure."""
     job = os.environ.get("SLURM_JOB_ID", "")
     if not job.isdigit():
-        print("bridgectl: attach belongs into a batch script: there is no SLURM_JOB_ID here", file=sys.stderr)
+        print(f"bridgectl: {messages.ATTACH_OUTSIDE.sentence()}", file=sys.stderr)
         return wellknown.EXIT_USAGE
     restart = os.environ.get("SLURM_RESTART_COUNT", "")  # not set in a job's first run
     asked = {"job": int(job), "restart": int(restart) if restart.isdigit() else None}
@@ -85,10 +83,7 @@ class _Reader:
             if self._accepted or self._waits_for:
                 alone_since = time.monotonic()
             elif time.monotonic() > alone_since + _PATIENCE:
-                raise DaemonGone(
-                    f"bridged on this node has not taken this job's question for {_PATIENCE:.0f} s, so the job ends "
-                    f"here and its pods with it; last known: {self._fault}"
-                )
+                raise DaemonGone(messages.ATTACH_ALONE.sentence(seconds=f"{_PATIENCE:.0f}", why=self._fault))
             # The socket is systemd's: the next connect waits until the next daemon accepts.
             time.sleep(_LOST_RETRY if self._waits_for else _RETRY)
             if self._accepted or self._token is None:
@@ -97,7 +92,7 @@ class _Reader:
     def _listen(self) -> int | None:
         """One connection: the exit code, or None when it ended before that was known."""
         waited_for, self._waits_for = self._waits_for, ""
-        self._accepted, self._fault = False, _CLOSED
+        self._accepted, self._fault = False, messages.DAEMON_CLOSES
         question = {"verb": "attach", **self._asked, "after": dict(self._after), "token": self._token}
         try:
             for frame in ask(question):

@@ -145,6 +145,34 @@ OUTPUT_UNREADABLE = Message(
     "nothing is shown",
     "ask as the job's owner, on a node that has this directory",
 )
+ATTACH_OUTSIDE = Message(
+    "attach-outside",
+    "attach belongs into a batch script: there is no SLURM_JOB_ID here",
+    "nothing is shown",
+    "call it as the last line of the script that sbatch is given",
+)
+RANKS_UNLIKE = Message(
+    "ranks-unlike",
+    "ranks are up to {most} whole numbers (not {given})",
+    "nothing is shown",
+    "write them with commas, such as 0,3",
+)
+DAEMON_CLOSES = "it closes the connection without an answer; see its log (journalctl -u slurm-k8s-bridge)"
+ATTACH_ALONE = Message(
+    "attach-alone",
+    "bridged on this node has not taken this job's question for {seconds} s, so the job ends here and its pods with "
+    "it; last known: {why}",
+    "the script ends with 75",
+    "see `systemctl status slurm-k8s-bridge` there, and submit the job again",
+)
+NO_PROLOG_CAME = Message(
+    "no-prolog-came",
+    "job {job} asks for the bridge (k8s={path}), but no prolog of it has come to bridged on this node, so it has no "
+    "pods: the bridge's hook is not in slurmd's Prolog here, or the word was added after the job began, or the "
+    "bridge's state directory was lost",
+    "nothing has been run; the script ends with 75",
+    "tell the site, and submit the job again",
+)
 NO_KUBECONFIG = Message(
     "no-kubeconfig",
     "shell needs a kubeconfig of your own (KUBECONFIG or ~/.kube/config) that may exec into pods: the node's may not",

@@ -23,7 +23,7 @@ _TRANSLATORS = {
     "isinstance",
     "note_unknown",
 }
-_CAUGHT = BORDER_ERRORS | {"BridgeError", "ConfigError", "NotYet", "Observed", "_FOR_GOOD"}
+_CAUGHT = BORDER_ERRORS | {"BridgeError", "ConfigError", "NotYet", "Observed", "DaemonGone", "_FOR_GOOD"}
 
 
 class Source:
@@ -47,8 +47,8 @@ class Source:
 
 
 def strays(text: str, *, of_border: bool = False, facts: bool = False) -> list[str]:
-    """Sentences written down in this source that a person may be told. ``of_border``: the file's own errors are as little
-    shown as BORDER_ERRORS; ``facts``: only what is raised, or said on stderr or to a peer, counts."""
+    """Sentences written down in this source that a person may be told. ``of_border``: the file's own errors are as
+    little shown as BORDER_ERRORS; ``facts``: only what is raised, or said on stderr or to a peer, counts."""
     source = Source(text)
     found = []
     for node in ast.walk(source.tree):

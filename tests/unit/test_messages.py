@@ -44,6 +44,7 @@ OWN_ERRORS = {
 HANDED_ON = {
     ("bridge/cli/main.py", "main"): "prints a BridgeError whole, and each has a message's words",
     ("bridge/daemon.py", "main"): "the same",
+    ("bridge/cli/attach.py", "_listen"): "told by `attach-alone`",
     ("bridge/engine/users.py", "_tier"): "a ConfigError whole: one of the messages about the service token",
     ("bridge/engine/adoption.py", "_word"): "a JobWord's fault is told by `unanswered`",
     ("bridge/engine/reconciler.py", "on"): "the same",

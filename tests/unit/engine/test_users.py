@@ -175,7 +175,9 @@ def test_a_rank_that_is_none_and_more_than_a_node_follows_are_refused(
     )
     monkeypatch.setattr(users, "_MOST_FOLLOWED", 0)
     told = node.ask(verb="attach", job=7, every=True)["sentence"]
-    assert told.startswith("job 7 has 1 ranks, and a node follows at most 0; name those that you want with --rank")
+    assert told.startswith(
+        "job 7 has 1 ranks, and a node follows at most 0 [too-many-ranks]; name those that you want with --rank"
+    )
 
 
 def test_a_question_of_another_version_is_refused_with_the_cure(world: World) -> None:
