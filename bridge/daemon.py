@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import structlog
@@ -18,6 +18,7 @@ from bridge.engine.adoption import Adopter
 from bridge.engine.cluster_work import ClusterWork
 from bridge.engine.executor import Executor
 from bridge.engine.hooks import HookDoor
+from bridge.engine.identities import Identities
 from bridge.engine.inbox import Stop
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
@@ -28,6 +29,8 @@ from bridge.engine.state import Run
 from bridge.engine.users import UserDoor
 from bridge.errors import BridgeError
 from bridge.job.ids import RunKey
+from bridge.kube.api import Kubernetes
+from bridge.kube.by_namespace import ByNamespace
 from bridge.kube.client import KubernetesClient
 from bridge.kube.kubelet import KubeletProbe
 from bridge.slurmrest.client import SlurmRestClient
@@ -74,13 +77,13 @@ class Daemon:
     def __init__(self, config: Config) -> None:
         """Raises BridgeError when a part cannot be made."""
         node = config.cluster.kubernetes_node(socket.gethostname().partition(".")[0])
-        kube = KubernetesClient(config.kubernetes)
+        kube, reached = self._kubernetes(config)
         hub = LogHub(kube)
         self._journal = Journal(config.journal_dir)
         self._engine = Engine(config, self._journal, hub)
         works = ClusterWork(config, kube, hub, node, self._engine.known).works()
         kubelet, disks = KubeletProbe(config.kubernetes.kubelet_healthz), Disks(config.kubernetes.disks)
-        works |= NodeWork(config, kube, kubelet, disks.complaint, clock.boot_id()).works()
+        works |= NodeWork(config, kube, kubelet, disks.complaint, clock.boot_id(), reached).works()
         service, ask, rest = None, None, None
         if config.slurmrest is not None:
             rest, service = SlurmRestClient(config.slurmrest), service_token(config.slurmrest)
@@ -99,6 +102,18 @@ class Daemon:
             ),
         ]
         self._stopping = threading.Event()
+
+    def _kubernetes(self, config: Config) -> tuple[Kubernetes, Callable[[str], Kubernetes]]:
+        """The API server, reached everywhere as the site says; and who speaks in a namespace."""
+        own = KubernetesClient(config.kubernetes)
+
+        def connect(kubeconfig: Path) -> Kubernetes:
+            access = config.kubernetes.model_copy(update={"kubeconfig": kubeconfig})
+            return KubernetesClient(access, own.server)
+
+        identities = Identities(config, own, connect, lambda: self._runs().values())
+        identities.check()
+        return ByNamespace(own, identities.of), identities.of
 
     def _runs(self) -> Mapping[RunKey, Run]:
         return self._engine.runs

@@ -20,6 +20,10 @@ class ConfigError(BridgeError):
     """bridge.toml, a kubeconfig or a credential file cannot be used as it is."""
 
 
+class ForeignServer(ConfigError):
+    """A kubeconfig names another API server than the node's own: what is gone there may be alive here."""
+
+
 class SpecError(BridgeError):
     """The user's spec file cannot be run; ``reasons`` has every violation with path and cure."""
 

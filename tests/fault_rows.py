@@ -34,6 +34,7 @@ ON_THE_STACK = {
     "api-credential": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
     "api-fault": _OUTLIVED,
     "api-forbidden": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
+    "api-kubeconfig": "test_kubeconfigs.py::test_only_the_credential_of_a_namespace_acts_there",
     "api-outage": "test_shared_faults.py::test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job",
     "api-throttled": _OUTLIVED,
     "api-unreachable": "test_shared_faults.py::test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job",

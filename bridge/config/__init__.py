@@ -318,11 +318,27 @@ class Config(Section):
             raise ValueError("jobs: two rules are about the same jobs; make them one")
         return self
 
+    @model_validator(mode="after")
+    def _reaches_each_namespace_in_one_way(self) -> Self:
+        ways: dict[str, Path] = {self.kubernetes.namespace: self.kubernetes.kubeconfig}
+        for rule in self.jobs:
+            if rule.namespace is None or rule.kubeconfig is None:
+                continue
+            if ways.setdefault(rule.namespace, rule.kubeconfig) != rule.kubeconfig:
+                raise ValueError(f"jobs: the namespace {rule.namespace} has two kubeconfigs; leave one")
+        return self
+
     @property
     def namespaces(self) -> tuple[str, ...]:
         """Every namespace that may have workloads of this cluster, the usual one first."""
         named = [rule.namespace for rule in self.jobs if rule.namespace is not None]
         return tuple(dict.fromkeys([self.kubernetes.namespace, *named]))
+
+    def kubeconfig_of(self, namespace: str) -> Path | None:
+        """The kubeconfig with which this namespace is reached; None: the node's own."""
+        named = [rule.kubeconfig for rule in self.jobs if rule.namespace == namespace and rule.kubeconfig is not None]
+        own = self.kubernetes.kubeconfig
+        return next((path for path in named if path != own), None)
 
     def namespace_of(self, job: Kind) -> str:
         """Namespace of the workload of such a job."""

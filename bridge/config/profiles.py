@@ -6,6 +6,7 @@ What can be typed is typed: a fabric that is misspelt falls back to TCP in silen
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -151,6 +152,9 @@ class JobRule(Section):
     namespace: Label | None = None
     """Namespace of their workloads, with the bridge's Role in it (`rbac/namespace NAME`). Never by QOS: before 26.05
     slurmd tells no hook of it, and every node of a job has to know where its pod is."""
+    kubeconfig: Path | None = None
+    """Kubeconfig, of the same API server, with which the bridge does everything in that namespace, whichever rule leads
+    a job there; without it the node's own does. 0600, owned by the daemon's user; read again when it changes."""
     profile: Label | None = None
     """The profile of those jobs whose spec picks none."""
     profiles: tuple[Label, ...] | None = None
@@ -158,10 +162,13 @@ class JobRule(Section):
 
     @model_validator(mode="after")
     def _is_of_use(self) -> Self:
-        if self.namespace is not None and self.qos is not None:
-            raise ValueError(
-                "namespace cannot go by qos, which most nodes of a job are not told; use account or partition"
-            )
+        for name in ("namespace", "kubeconfig"):
+            if getattr(self, name) is not None and self.qos is not None:
+                raise ValueError(
+                    f"{name} cannot go by qos, which most nodes of a job are not told; use account or partition"
+                )
+        if self.kubeconfig is not None and self.namespace is None:
+            raise ValueError("kubeconfig needs a namespace beside it: a credential is that of a namespace")
         if (self.namespace, self.profile, self.profiles) == (None, None, None):
             raise ValueError("says nothing: give it a namespace, a profile or profiles")
         return self

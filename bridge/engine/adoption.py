@@ -8,8 +8,8 @@ the adopted run like any other. Without a marker a run is adopted for its `attac
 """
 
 import pwd
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 
 import structlog
@@ -113,12 +113,26 @@ class Adopter:
         """Those of this job on this node, the latest run last."""
         labels = {wellknown.LABEL_TAG: self._config.cluster.tag, wellknown.LABEL_JOB: str(job_id)}
         found: list[tuple[RunKey, Object]] = []
-        for workload in (item for name in self._config.namespaces for item in self._kube.list_workloads(name, labels)):
+        for workload in self._listed(labels):
             key = orphans.seen(self._config, workload).key
             told = None if key is None else self._allocation(workload)
             if key is not None and told is not None and restart in (None, key.restart) and peer.may_see(told.uid):
                 found.append((key, workload))
         return [workload for _, workload in sorted(found, key=lambda item: item[0])]
+
+    def _listed(self, labels: Mapping[str, str]) -> list[Object]:
+        """The workloads of every namespace that can be seen. Raises the first error where none was found: the one that
+        is looked for may be where nobody can look."""
+        found: list[Object] = []
+        unseen: BridgeError | None = None
+        for name in self._config.namespaces:
+            try:
+                found += self._kube.list_workloads(name, labels)
+            except BridgeError as error:
+                unseen = unseen or error
+        if unseen is not None and not found:
+            raise unseen
+        return found
 
     def _take_up_one(self, workload: Object, marker: Marker | None, ask: Ask | None) -> Search:
         lost = orphans.seen(self._config, workload)
@@ -145,7 +159,7 @@ class Adopter:
         if found.state is not State.LIVE and not (found.state is State.UNCONFIRMED and marked):
             return found.why
         at, rest = clock.now(), self._config.slurmrest
-        reporting, rules = rest is not None, replace(Rules.of(self._config), namespace=lost.namespace)
+        reporting, rules = rest is not None, Rules.of(self._config).led_to(self._config, lost.namespace)
         opened = self._own_pod(lost, allocation)
         log.warning("run_adopted", job=lost.key.job_id, run=lost.name, marked=marked, word=found.why)
         self._post(lost.key, events.Adopted(at, allocation, lost.uid, opened, marked, reporting, rules))

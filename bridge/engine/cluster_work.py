@@ -15,7 +15,7 @@ from bridge.engine import events
 from bridge.engine.executor import Task, Work
 from bridge.engine.logs import LogHub
 from bridge.engine.state import Phase, Run, Workload, kind
-from bridge.errors import Conflict, Forbidden, Invalid, NotFound, RemoteError
+from bridge.errors import ConfigError, Conflict, Forbidden, Invalid, NotFound, RemoteError
 from bridge.job.faults import Finding, Verdict, admission, observed, runs
 from bridge.job.faults.pod_events import PodEvent, telling
 from bridge.job.faults.row import plain
@@ -201,7 +201,7 @@ class ClusterWork:
     def _prove_gone(self, task: Task, activity: do.ProveGone) -> events.Event:
         selector, pods = Selector(labels={wellknown.LABEL_RUN: activity.name}, node=activity.node), []
         for namespace in self._namespaces(task.run):
-            with self._unless_left(task.run, namespace):
+            with self._unless_left(task.run, namespace), _unless_never_reached(task.run):
                 pods += self._kube.list_pods(namespace, selector)
                 with suppress(NotFound):
                     pods.append(self._kube.pod(namespace, activity.pod))
@@ -289,6 +289,17 @@ class _PodView:
                 continue
             self._task.post(events.PodGone(clock.now(), rank, uid))
         self._unseen = {}
+
+
+@contextmanager
+def _unless_never_reached(run: Run) -> Iterator[None]:
+    """Passes over a namespace for which this node has no credential that can be used, where it never had one for this
+    run: it has seen no pod of it, so it has let none through, and none can be alive here."""
+    try:
+        yield
+    except ConfigError:
+        if run.known_uids or run.opened or not run.rules.apart:
+            raise
 
 
 def _tell_listed(task: Task, what: Literal["workload", "pods"]) -> None:

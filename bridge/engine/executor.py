@@ -95,7 +95,7 @@ class Executor:
         """One try; whether it came to its end."""
         event, error = self._tried(task)
         failed = isinstance(event, events.Failed)
-        self.health.note(task.activity, event, error, clock.now())
+        self.health.note(task.activity, event, error, clock.now(), task.run.rules.apart)
         if event is not None and not (failed and isinstance(task.activity, do.Endless)):
             task.post(event)
         return not failed

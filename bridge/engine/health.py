@@ -48,11 +48,14 @@ class Health:
         self._contacts: dict[str, Contact] = {}
         self._unknown = Unknown()
 
-    def note(self, activity: Activity, event: events.Event | None, error: BridgeError | None, at: float) -> None:
-        """An activity has come to its end with this event, and with this error where it failed."""
+    def note(
+        self, activity: Activity, event: events.Event | None, error: BridgeError | None, at: float, apart: str = ""
+    ) -> None:
+        """An activity has come to its end with this event, and with this error where it failed; ``apart`` names the
+        namespace of its run where that has a credential of its own."""
         if isinstance(activity, do.FollowLog):
             return  # the kubelet's answer through the API server: it says nothing about either server
-        server = server_of(activity)
+        server = server_of(activity, apart)
         with self._lock:
             known = self._contacts.get(server)
             since = None if known is None or at > known.at + _GAP else known.down_since
@@ -76,10 +79,14 @@ class Health:
             return dict(self._contacts)
 
 
-def server_of(activity: Activity) -> str:
-    """Which server this activity speaks to."""
+def server_of(activity: Activity, apart: str = "") -> str:
+    """Which server this activity speaks to, and where with another credential than the node's own, in which namespace:
+    what becomes of one credential says nothing of the others."""
     slurm = do.LearnJob | do.PollJob | do.Report | do.CancelJob | do.ExtendLimit | do.DrainNode | do.ResumeNode
-    return SLURMRESTD if isinstance(activity, slurm) else KUBERNETES
+    if isinstance(activity, slurm):
+        return SLURMRESTD
+    as_the_node = do.ProveNode | do.LookAtNode | do.CountNodeFaults
+    return KUBERNETES if isinstance(activity, as_the_node) or not apart else f"{KUBERNETES} in {apart}"
 
 
 def _fault(event: events.Event | None) -> str:

@@ -25,13 +25,21 @@ class NodeWork:
     """This node, seen from itself: its kubelet on loopback, its disks, its Node, and how other nodes fare."""
 
     def __init__(
-        self, config: Config, kube: Kubernetes, kubelet: Kubelet, full_disk: Callable[[], str], boot_id: str
+        self,
+        config: Config,
+        kube: Kubernetes,
+        kubelet: Kubelet,
+        full_disk: Callable[[], str],
+        boot_id: str,
+        reached: Callable[[str], object] = lambda _: None,
     ) -> None:
+        """``reached`` raises ConfigError for a namespace that this node has no credential for."""
         self._config = config
         self._kube = kube
         self._kubelet = kubelet
         self._full_disk = full_disk
         self._boot_id = boot_id
+        self._reached = reached
         self._namespace = config.kubernetes.namespace
 
     def works(self) -> dict[type[do.Activity], Work]:
@@ -44,6 +52,8 @@ class NodeWork:
         }
 
     def _prove(self, task: Task, activity: do.ProveNode) -> events.Event:
+        # Before anything may be created: what nobody here could ever ask for needs no proof in the epilog.
+        self._reached(self._namespace_of(task.run))
         try:
             status = self._kube.node(activity.node).get("status") or {}
         except NotFound:

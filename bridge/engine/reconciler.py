@@ -148,7 +148,7 @@ class Reconciler:
     def _look(self) -> Report:
         before = self._runs()
         labels = {wellknown.LABEL_MANAGED: "true", wellknown.LABEL_TAG: self._config.cluster.tag}
-        found = [item for name in self._config.namespaces for item in self._kube.survey_workloads(name, labels)]
+        found, faults = self._survey(labels)
         of_node = [seen for item in found if self._node in (seen := orphans.seen(self._config, item)).nodes]
         mine = [seen for seen in of_node if seen.nodes[0] == self._node]
         words = _Words(self._ask)
@@ -159,9 +159,22 @@ class Reconciler:
         of_now = {item.seen.uid for item in findings if item.state is State.ORPHAN}
         self._since = {uid: self._since.get(uid, at) for uid in of_now}
         due = {uid: since + self._config.timing.orphan_grace for uid, since in self._since.items()}
-        strays, fault = self._strays(before)
-        more, faults = max(0, len(mine) - _LIMIT), (fault,) if fault else ()
+        strays, unseen = self._strays(before)
+        more, faults = max(0, len(mine) - _LIMIT), (*faults, *unseen)
         return self._tell(Report(at, findings, due, strays, tuple(self._deleted), more, faults))
+
+    def _survey(self, labels: Mapping[str, str]) -> tuple[list[Object], tuple[str, ...]]:
+        """The workloads of every namespace, and why those of some are not known. Raises the errors of `bridge.errors`
+        for the usual namespace: without it there is nothing to look at."""
+        found, faults = [], []
+        for name in self._config.namespaces:
+            try:
+                found += self._kube.survey_workloads(name, labels)
+            except BridgeError as error:
+                if name == self._config.kubernetes.namespace:
+                    raise
+                faults.append(messages.NAMESPACE_UNKNOWN.sentence(namespace=name, why=error))
+        return found, tuple(faults)
 
     def _finding(self, seen: Seen, before: Runs, words: "_Words") -> Finding:
         """By what the engine knew before the API server was asked, and by what it knows now: a run may have begun."""
@@ -178,19 +191,22 @@ class Reconciler:
         for lost in self._lost:
             self._take_up(lost)
 
-    def _strays(self, runs: Runs) -> tuple[tuple[Stray, ...], str]:
-        """Pods here of runs that were released before the API server was asked; or why they are not known."""
+    def _strays(self, runs: Runs) -> tuple[tuple[Stray, ...], tuple[str, ...]]:
+        """Pods here of runs that were released before the API server was asked; and why some are not known."""
         selector = Selector(labels={wellknown.LABEL_TAG: self._config.cluster.tag}, node=self._node)
         starts = {
             run.name: str(run.allocation.start_time)
             for run in runs.values()
             if run.phase is Phase.RELEASED and run.allocation is not None
         }
-        try:
-            pods = [pod for name in self._config.namespaces for pod in self._kube.list_pods(name, selector)]
-        except BridgeError as error:
-            return (), messages.PODS_UNKNOWN.sentence(why=error)
-        return tuple(_stray(pod) for pod in pods if _start_of(pod) == starts.get(_run_of(pod)))[:_LIMIT], ""
+        pods, faults = [], []
+        for name in self._config.namespaces:
+            try:
+                pods += self._kube.list_pods(name, selector)
+            except BridgeError as error:
+                faults.append(messages.PODS_UNKNOWN.sentence(namespace=name, why=error))
+        strays = tuple(_stray(pod) for pod in pods if _start_of(pod) == starts.get(_run_of(pod)))
+        return strays[:_LIMIT], tuple(faults)
 
     # -- deleting
 

@@ -151,14 +151,16 @@ class Rules:
 
     Else the replay of its journal under other patiences could judge a training that has long been running. ``timing``
     is the section of bridge.toml by that name; empty in a journal of before there were rules. ``namespace`` is the
-    workload's. ``site`` has the sections by which it is rendered, on the batch node and until that is done; whatever is
-    asked for later goes by the object that the API server has.
+    workload's, ``kubeconfig`` the file with which it was reached then, '' for the node's own. ``site`` has the sections
+    by which it is rendered, on the batch node and until that is done; whatever is asked for later goes by the object
+    that the API server has.
     """
 
     timing: Mapping[str, float] = field(default_factory=dict)
     on_job_fault: Literal["cancel", "hold"] = "cancel"
     node_fault_limit: int = 0
     namespace: str = ""
+    kubeconfig: str = ""
     site: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -168,7 +170,16 @@ class Rules:
         if allocation is None:
             return rules
         site = config.model_dump(mode="json", exclude_unset=True, include=set(_SITE)) if allocation.is_batch else {}
-        return replace(rules, namespace=config.namespace_of(kind(allocation)), site=site)
+        return replace(rules.led_to(config, config.namespace_of(kind(allocation))), site=site)
+
+    def led_to(self, config: Config, namespace: str) -> Self:
+        """The same for a workload in this namespace."""
+        return replace(self, namespace=namespace, kubeconfig=str(config.kubeconfig_of(namespace) or ""))
+
+    @property
+    def apart(self) -> str:
+        """The namespace, where another credential than the node's own speaks in it; else ''."""
+        return self.namespace if self.kubeconfig else ""
 
     def applied(self, config: Config) -> Config:
         """The configuration with these rules; with its own where there are none, or one is of another version."""

@@ -23,10 +23,16 @@ class KubernetesClient:
     since their answer would change: after Unavailable look before you try again.
     """
 
-    def __init__(self, access: KubernetesAccess) -> None:
-        """Raises ConfigError when the kubeconfig cannot be used."""
-        self._transport = Transport(access.kubeconfig, access.timeout)
+    def __init__(self, access: KubernetesAccess, server: str = "") -> None:
+        """``server``: the only API server that the kubeconfig may name, '' for any. Raises ConfigError when it cannot
+        be used."""
+        self._transport = Transport(access.kubeconfig, access.timeout, server)
         self._create_limit = f"{access.timeout * _CREATE_SHARE * 1000:.0f}ms"
+
+    @property
+    def server(self) -> str:
+        """The address of the API server."""
+        return self._transport.server
 
     def close(self) -> None:
         """Closes idle connections. Watches and logs end by their own ``stop``."""

@@ -5,8 +5,9 @@ from threading import Lock
 
 import structlog
 
-from bridge.errors import ConfigError
+from bridge.errors import ConfigError, ForeignServer
 from bridge.kube.library import Session
+from bridge.messages import bridged as messages
 
 _log = structlog.get_logger(__name__)
 
@@ -21,11 +22,13 @@ class Credentials:
     since a certificate belongs to its connection. While the new files cannot be read, the old ones serve.
     """
 
-    def __init__(self, kubeconfig: Path) -> None:
-        """Raises ConfigError when the kubeconfig cannot be used now."""
+    def __init__(self, kubeconfig: Path, server: str = "") -> None:
+        """``server``: the only API server that it may name, '' for any. Raises ConfigError when the kubeconfig cannot
+        be used now, ForeignServer among them."""
         self._kubeconfig = kubeconfig
+        self._server = server
         self._lock = Lock()
-        self._session = Session(kubeconfig)
+        self._session = self._read()
         self._seen = _fingerprint(self._session.files)
 
     def session(self) -> Session:
@@ -46,10 +49,18 @@ class Credentials:
         with self._lock:
             self._session.close()
 
+    def _read(self) -> Session:
+        session = Session(self._kubeconfig)
+        if self._server not in ("", session.host):
+            session.close()
+            told = messages.KUBECONFIG_FOREIGN.sentence(path=self._kubeconfig, server=session.host, own=self._server)
+            raise ForeignServer(told)
+        return session
+
     def _reload(self) -> None:
         before = _fingerprint(self._session.files)
         try:
-            self._session = Session(self._kubeconfig)
+            self._session = self._read()
         except ConfigError as error:
             _log.warning("kube_credential_unreadable", error=str(error))
             self._seen = before  # tried; the next change is tried again

@@ -60,11 +60,17 @@ class Request:
 class Transport:
     """The connection to one API server, shared by all threads."""
 
-    def __init__(self, kubeconfig: Path, timeout: float) -> None:
-        """``timeout``: seconds for one call, retries included. Raises ConfigError."""
+    def __init__(self, kubeconfig: Path, timeout: float, server: str = "") -> None:
+        """``timeout``: seconds for one call, retries included; ``server`` the only one that may be named, '' for any.
+        Raises ConfigError."""
         self._timeout = timeout
-        self._credentials = Credentials(kubeconfig)
+        self._credentials = Credentials(kubeconfig, server)
         self._closed = Event()
+
+    @property
+    def server(self) -> str:
+        """The address of the API server."""
+        return self._credentials.session().host
 
     def close(self) -> None:
         """Ends waiting retries and closes the idle connections."""

@@ -34,6 +34,12 @@ KUBECONFIG_UNUSABLE = Message(
     "bridged does not start; one that runs goes on with the credential that it has, until that expires",
     "make it anew with rbac/node-kubeconfig, mode 0600, owner slurm-k8s-bridge",
 )
+KUBECONFIG_FOREIGN = Message(
+    "kubeconfig-foreign",
+    "{path}: names the API server {server}, and this node's own kubeconfig {own}",
+    "bridged does not start, or goes on with the file as it was: what is gone there may be alive here",
+    "write the same address in both, to the letter",
+)
 CA_UNUSABLE = Message(
     "ca-unusable",
     "{path}: cannot be used as slurmrest.ca_file: {why}",

@@ -93,9 +93,15 @@ ANOTHER_START = Message(
 
 PODS_UNKNOWN = Message(
     "pods-unknown",
-    "the pods of this node are not known: {why}",
-    "pods of released runs are not looked for this time",
+    "the pods of this node in the namespace {namespace} are not known: {why}",
+    "pods of released runs are not looked for there this time",
     "see `bridgectl status` for how the API server answers",
+)
+NAMESPACE_UNKNOWN = Message(
+    "namespace-unknown",
+    "the workloads in the namespace {namespace} are not known: {why}",
+    "nothing is deleted or adopted there this time; the other namespaces are looked after",
+    "see `bridgectl status` for how the API server answers, and the kubeconfig of that namespace in bridge.toml",
 )
 ORPHAN_STAYS = Message(
     "orphan-stays",

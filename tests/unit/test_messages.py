@@ -46,6 +46,8 @@ HANDED_ON = {
     ("bridge/daemon.py", "main"): "the same",
     ("bridge/cli/attach.py", "_listen"): "told by `attach-alone`",
     ("bridge/engine/users.py", "_tier"): "a ConfigError whole: one of the messages about the service token",
+    ("bridge/engine/adoption.py", "_listed"): "raised again where nothing was found, and told by the search",
+    ("bridge/engine/identities.py", "of"): "raised again where nobody can speak: row api-kubeconfig",
     ("bridge/engine/adoption.py", "_word"): "a JobWord's fault is told by `unanswered`",
     ("bridge/engine/reconciler.py", "on"): "the same",
     ("bridge/engine/executor.py", "_tried"): "`_run` notes whether a server answered, not what it said",

@@ -88,6 +88,20 @@ def test_what_was_written_out_is_read_the_same(tmp_path: Path) -> None:
         ),
         ("[[jobs]]\naccount = 'a'\n", "jobs.0: Value error, says nothing"),
         ("[[jobs]]\nqos = 'a'\nnamespace = 'b'\n", "jobs.0: Value error, namespace cannot go by qos"),
+        ("[[jobs]]\nqos = 'a'\nkubeconfig = '/theirs'\n", "jobs.0: Value error, kubeconfig cannot go by qos"),
+        (
+            "[[jobs]]\naccount = 'a'\nkubeconfig = '/theirs'\n",
+            "jobs.0: Value error, kubeconfig needs a namespace beside it",
+        ),
+        (
+            "[[jobs]]\naccount = 'a'\nnamespace = 'a'\nkubeconfig = '/theirs'\n"
+            "[[jobs]]\naccount = 'b'\nnamespace = 'a'\nkubeconfig = '/j'\n",
+            "jobs: the namespace a has two kubeconfigs; leave one",
+        ),
+        (
+            "[[jobs]]\naccount = 'a'\nnamespace = 'slurm-jobs'\nkubeconfig = '/theirs'\n",
+            "jobs: the namespace slurm-jobs has two kubeconfigs; leave one",
+        ),
         ("[[jobs]]\nprofile = 'x'\n", "jobs: there is no profile x; write [profiles.x]"),
         ("[[jobs]]\nprofiles = ['x']\n", "jobs: there is no profile x; write [profiles.x]"),
         ("[[jobs]]\nnamespace = 'A'\n", "jobs.0.namespace: String should match pattern"),
@@ -209,3 +223,11 @@ def test_the_key_of_a_table_may_be_in_pod_and_in_a_profile(tmp_path: Path) -> No
     site = config(text, tmp_path)
     assert site.profiles["b"].rdma == {"rdma/a": 1, "rdma/b": 2}
     assert site.pod.rdma == {"rdma/a": 1}
+
+
+def test_a_namespace_is_reached_in_one_way_whichever_rule_leads_there(tmp_path: Path) -> None:
+    rules = "[[jobs]]\naccount = 'a'\nnamespace = 'x'\nkubeconfig = '/theirs'\n"
+    site = config(rules + "[[jobs]]\npartition = 'p'\nnamespace = 'x'\n[[jobs]]\nnamespace = 'y'\n", tmp_path)
+    assert site.namespace_of(Kind(partition="p")) == "x"
+    assert site.kubeconfig_of("x") == Path("/theirs")
+    assert [site.kubeconfig_of(name) for name in ("y", "slurm-jobs", "elsewhere")] == [None, None, None]

@@ -98,6 +98,17 @@ API_CREDENTIAL = Fault(
     ALWAYS,
     Verdict.RETRY,
 )
+API_KUBECONFIG = Fault(
+    "api-kubeconfig",
+    Subject.API_SERVER,
+    Verdict.SHARED,
+    "the kubeconfig for the namespace of this job cannot be used on this node ({message})",
+    "the site mends the file that [[jobs]] of bridge.toml names; the bridge reads it again by itself",
+    "the file: missing, closed to the user slurm-k8s-bridge, no kubeconfig, or of another API server",
+    None,
+    ALWAYS,
+    Verdict.RETRY,
+)
 API_FORBIDDEN = Fault(
     "api-forbidden",
     Subject.API_SERVER,
@@ -235,6 +246,7 @@ ROWS = (
     API_THROTTLED,
     API_EXPIRED,
     API_CREDENTIAL,
+    API_KUBECONFIG,
     API_FORBIDDEN,
     API_CONFLICT,
     SLURM_UNREACHABLE,
@@ -273,6 +285,8 @@ def _kubernetes(error: BridgeError) -> Fault:
     message = str(error)
     if isinstance(error, Unavailable):
         return _unavailable(error)
+    if isinstance(error, ConfigError):
+        return API_KUBECONFIG
     if isinstance(error, Unauthenticated):
         return API_CREDENTIAL
     if admission.is_rbac(message):

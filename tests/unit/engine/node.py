@@ -16,6 +16,7 @@ from bridge.engine.adoption import Adopter
 from bridge.engine.cluster_work import ClusterWork
 from bridge.engine.executor import Executor
 from bridge.engine.hooks import HookDoor
+from bridge.engine.identities import Identities
 from bridge.engine.inbox import Happened, Stop
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
@@ -25,8 +26,10 @@ from bridge.engine.recover import replayed
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import Run
 from bridge.engine.users import UserDoor
-from bridge.errors import Unavailable
+from bridge.errors import ConfigError, Unavailable
 from bridge.job.ids import RunKey
+from bridge.kube.api import Kubernetes
+from bridge.kube.by_namespace import ByNamespace
 from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal, Line
 from bridge.store.markers import Marker
@@ -111,12 +114,17 @@ class Daemon:
 
     def __init__(self, node: "Node") -> None:
         config = node.config
-        self._connections = kube, rest = Connection(node.kube), Connection(node.rest)
+        own, rest = Connection(node.kube), Connection(node.rest)
+        self._connections = [own, rest]
+        identities = Identities(config, own, lambda path: self._connected(node, path), self._runs)
+        kube = ByNamespace(own, identities.of)
         self.hub = LogHub(kube)
         self._journal = MortalJournal(config.journal_dir, node.perils)
         self.engine = Engine(config, self._journal, self.hub)
         works = ClusterWork(config, kube, self.hub, node.name, self.engine.known).works()
-        works |= NodeWork(config, kube, node.kubelet, lambda: node.full_disk, f"boot-{node.name}").works()
+        works |= NodeWork(
+            config, kube, node.kubelet, lambda: node.full_disk, f"boot-{node.name}", identities.of
+        ).works()
         service, ask, slurm = None, None, None
         if config.slurmrest is not None:
             slurm, service = rest, service_token(config.slurmrest)
@@ -134,6 +142,13 @@ class Daemon:
         ]
         self._reconciles = node.reconciles
         self.recovered: Runs = {}
+
+    def _runs(self) -> Iterable[Run]:
+        return self.engine.known()
+
+    def _connected(self, node: "Node", kubeconfig: Path) -> Connection:
+        self._connections.append(Connection(node.connect(kubeconfig)))
+        return self._connections[-1]
 
     def start(self) -> bool:
         """Until it would say ready; whether it came to that and was not killed."""
@@ -179,6 +194,11 @@ def _from(uid: Callable[[], int], door: Handler) -> Handler:
     return lambda channel, peer: door(channel, Peer(peer.pid, uid(), peer.gid))
 
 
+def no_kubeconfig(path: Path) -> Kubernetes:
+    """There is no file here but the node's own."""
+    raise ConfigError(f"{path}: cannot be used as a kubeconfig: No such file or directory")
+
+
 class Node:
     """A node with its directory; ``peer_uid`` is who knocks at the user socket. With ``reconciles`` the daemon looks
     after its workloads by itself."""
@@ -191,12 +211,14 @@ class Node:
         kube: FakeKubernetes,
         rest: FakeSlurmRest,
         reconciles: bool = False,
+        connect: Callable[[Path], Kubernetes] = no_kubeconfig,
     ) -> None:
         directory.mkdir(exist_ok=True)
         self.name = name
         self.reconciles = reconciles
         self.config = config.model_copy(update={"journal_dir": directory})
         self.kube = kube
+        self.connect = connect
         self.rest = rest
         self.kubelet = FakeKubelet()
         self.full_disk = ""

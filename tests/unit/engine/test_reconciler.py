@@ -430,5 +430,7 @@ def test_workloads_are_looked_after_even_when_pods_cannot_be_listed(stage: Stage
     stage.kube.faults.fail("list_pods", Forbidden("no pods for you"))
     report = stage.collect()
     (fault,) = report.faults
-    assert fault.startswith("the pods of this node are not known: no pods for you [pods-unknown]; ")
+    assert fault.startswith(
+        "the pods of this node in the namespace slurm-jobs are not known: no pods for you [pods-unknown]; "
+    )
     assert len(report.deleted) == 1

@@ -1,10 +1,12 @@
 """Some nodes, the Kubernetes and the Slurm that they share."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bridge.config import Config
-from bridge.kube.api import Object
+from bridge.kube.api import Kubernetes, Object
 from bridge.store.journal import FILE
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.kubernetes import FakeKubernetes
@@ -42,9 +44,13 @@ class World:
         """The same, and its daemon looks after its workloads by itself."""
         return self._node("n1", given, reconciles=True)
 
-    def _node(self, name: str, given: Config, reconciles: bool = False) -> Node:
+    def node_as(self, name: str, given: Config, own: Any, connect: Callable[[Path], Kubernetes]) -> Node:
+        """The same: it reaches Kubernetes as ``own``, and by other kubeconfigs as ``connect`` says."""
+        return self._node(name, given, kube=own, connect=connect)
+
+    def _node(self, name: str, given: Config, reconciles: bool = False, kube: Any = None, **more: Any) -> Node:
         self.cluster.add_node(name, boot_id=f"boot-{name}", gpus=2)
-        self.nodes[name] = Node(name, self._root / name, given, self.kube, self.rest, reconciles)
+        self.nodes[name] = Node(name, self._root / name, given, kube or self.kube, self.rest, reconciles, **more)
         return self.nodes[name].start()
 
     def successor(self, node: Node) -> Node:

@@ -131,6 +131,7 @@ KUBE = [
     ("api-expired", Unavailable("Kubernetes: too old resource version: 1 (2)", status=410, reason="Expired")),
     ("crd-missing", Unavailable("Kubernetes: HTTP status 404", status=404)),
     ("api-credential", Unauthenticated("Kubernetes: Unauthorized", status=401)),
+    ("api-kubeconfig", ConfigError("/etc/physics: cannot be used as a kubeconfig: No such file or directory")),
     ("api-conflict", Conflict("Kubernetes: the object has been modified", status=409)),
     ("api-conflict", Invalid("Kubernetes: the server rejected our request due to an error in our request", status=422)),
     ("api-forbidden", Forbidden('Kubernetes: pods "p" is forbidden: User "u" cannot patch resource "pods"')),

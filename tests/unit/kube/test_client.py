@@ -11,6 +11,7 @@ from bridge.errors import (
     ConfigError,
     Conflict,
     Forbidden,
+    ForeignServer,
     Invalid,
     NotFound,
     Unauthenticated,
@@ -338,6 +339,20 @@ def test_a_bad_kubeconfig_is_told_at_the_start(tmp_path: Path, text: str) -> Non
     with pytest.raises(ConfigError, match="bad") as raised:
         Credentials(path)
     assert "se cret" not in str(raised.value)
+
+
+def test_a_kubeconfig_of_another_server_is_refused_and_never_taken_up(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(kubeconfig("https://there:6443", token="one"))
+    with pytest.raises(
+        ForeignServer, match="names the API server https://there:6443, and this node's own kubeconfig https://here"
+    ):
+        Credentials(path, "https://here:6443")
+    credentials = Credentials(path, "https://there:6443")
+    for server, token in (("https://here:6443", "two"), ("https://there:6443", "three")):
+        path.write_text(kubeconfig(server, token=token))
+        assert credentials.session().host == "https://there:6443"
+    credentials.close()
 
 
 def test_no_exception_shows_the_kubeconfigs_lines(tmp_path: Path) -> None:
