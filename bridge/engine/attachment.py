@@ -17,7 +17,7 @@ from bridge.wire.frames import Channel
 from bridge.wire.peercred import has_left
 
 _POLL = 0.25  # seconds between two looks at the run while nothing new is said
-_REPORT_GRACE = 3.0  # seconds that the job's comment is waited for, once the outcome is known
+_REPORT_GRACE = 3.0  # seconds without news that the job's comment is waited for, once the outcome is known
 _REST_GRACE = 2.0  # the same for the other ranks' last lines
 _FAILING_GRACE = 10.0  # the same for those of the rank that decided it
 
@@ -34,7 +34,7 @@ class Attachment:
         self._ranks = ranks
         self._next = dict.fromkeys(ranks, 0)
         self._ended: set[int] = set()
-        self._known_at: float | None = None
+        self._quiet_since: float | None = None  # with the outcome known, nothing new has come since
         channel.send({"kind": "attached", "ranks": len(run.nodes), "notices": shown.notices(run)})
 
     def resume(self, after: Mapping[int, str]) -> None:
@@ -45,9 +45,9 @@ class Attachment:
     def serve(self) -> None:
         """Until the run is over and its output has been sent, or the reader is gone; may raise OSError then."""
         while not has_left(self._channel.sock):
-            said = self._send_news()
-            end = self._end()
-            if end is not None and not said:
+            if self._send_news():
+                self._quiet_since = None
+            elif (end := self._end()) is not None:
                 self._channel.send(end)
                 return
 
@@ -77,8 +77,8 @@ class Attachment:
         if run is None or outcome is None:
             return None
         at = clock.now()
-        self._known_at = at if self._known_at is None else self._known_at
-        waited = at - self._known_at
+        self._quiet_since = at if self._quiet_since is None else self._quiet_since
+        waited = at - self._quiet_since
         missing = self._missing(run)
         if not _has_said_enough(outcome, missing, waited) or (_is_reporting(run) and waited < _REPORT_GRACE):
             return None

@@ -6,16 +6,16 @@ and a short socket time-out would break http.client's buffered reader for good.
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
-from queue import Empty, Full, Queue
 from random import uniform
-from threading import Event, Lock, Thread
+from threading import Condition, Event, Thread
 
 from bridge.errors import RemoteError, Unavailable
 from bridge.kube.library import TRANSPORT_ERRORS, Response
 
 _POLL = 0.25  # seconds between two looks at ``stop``
 _CHUNK = 65536
-_BACKLOG = 16  # chunks read ahead; then the reader waits, and TCP holds the server back
+_MOST_TAKEN = 65536  # bytes: a busy log comes in chunks of one line each, and is taken in many at once
+_MOST_AHEAD = 4 * 65536  # bytes read ahead; then the reader waits, and TCP holds the server back
 
 
 def chunks(open_response: Callable[[], Response], stop: Event) -> Generator[bytes, None, None]:
@@ -26,15 +26,11 @@ def chunks(open_response: Callable[[], Response], stop: Event) -> Generator[byte
     reader = _Reader(open_response)
     try:
         while not stop.is_set():
-            try:
-                item = reader.items.get(timeout=_POLL)
-            except Empty:
-                continue
-            if item is None:
+            taken = reader.take()
+            if taken is None:
                 return
-            if isinstance(item, RemoteError):
-                raise item
-            yield item
+            if taken:
+                yield taken
     finally:
         reader.abandon()
 
@@ -83,21 +79,38 @@ class Pace:
 
 
 class _Reader:
-    """The thread that opens and reads one answer. ``items``: chunks, then None or the error."""
+    """The thread that opens and reads one answer, ahead of whoever takes it."""
 
     def __init__(self, open_response: Callable[[], Response]) -> None:
-        self.items: Queue[bytes | RemoteError | None] = Queue(_BACKLOG)
         self._open_response = open_response
         self._response: Response | None = None
+        self._ahead = bytearray()
+        self._outcome: RemoteError | None = None
+        self._ended = False
         self._abandoned = False
-        self._lock = Lock()
+        self._changed = Condition()
         self._thread = Thread(target=self._run, name="kube-stream", daemon=True)
         self._thread.start()
 
+    def take(self) -> bytes | None:
+        """What has come since, b"" when nothing has for a moment; None at the end. Raises what broke the stream."""
+        with self._changed:
+            if not self._ahead and not self._ended:
+                self._changed.wait(_POLL)
+            if self._ahead:
+                taken = bytes(self._ahead[:_MOST_TAKEN])
+                del self._ahead[:_MOST_TAKEN]
+                self._changed.notify()
+                return taken
+            if self._outcome is not None:
+                raise self._outcome
+            return None if self._ended else b""
+
     def abandon(self) -> None:
         """Ends the thread: at once while it reads, within the connection's time-out while it connects."""
-        with self._lock:
+        with self._changed:
             self._abandoned = True
+            self._changed.notify()
             if self._response is not None:
                 with suppress(RuntimeError, ValueError, OSError):  # it ended by itself just now
                     self._response.shutdown()
@@ -114,23 +127,27 @@ class _Reader:
             outcome = Unavailable(f"The stream broke: {' '.join(str(error).split())}")
             outcome.__cause__ = error
         finally:
-            self._put(outcome)
+            with self._changed:
+                self._outcome, self._ended = outcome, True
+                self._changed.notify()
 
     def _read(self, response: Response) -> None:
         try:
-            with self._lock:
+            with self._changed:
                 self._response = response
-            while not self._abandoned and (chunk := response.read1(_CHUNK)):
-                self._put(chunk)
+            while chunk := response.read1(_CHUNK):
+                if not self._put(chunk):
+                    return
         finally:
-            with self._lock:
+            with self._changed:
                 self._response = None
             response.close()
 
-    def _put(self, item: bytes | RemoteError | None) -> None:
-        while not self._abandoned:
-            try:
-                self.items.put(item, timeout=_POLL)
-            except Full:
-                continue
-            return
+    def _put(self, chunk: bytes) -> bool:
+        """Whether more is wanted, once there is room for it."""
+        with self._changed:
+            self._ahead += chunk
+            self._changed.notify()
+            while len(self._ahead) >= _MOST_AHEAD and not self._abandoned:
+                self._changed.wait()
+            return not self._abandoned

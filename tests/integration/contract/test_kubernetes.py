@@ -170,10 +170,11 @@ def test_a_log_is_followed_from_any_line_to_its_end(world: World) -> None:
     open_gate(world, "w")
     world.print("w-worker-0", b"one\n", b"\n", b"x" * 100_000 + b"\n", b"\xfflast\n")
     with stopping() as stop:
-        lines = list(kube.follow_log(namespace, "w-worker-0", "pytorch", "", stop))
-        assert b"".join(line.data for line in lines) == b"one\n\n" + b"x" * 100_000 + b"\n\xfflast\n"
-        later = list(kube.follow_log(namespace, "w-worker-0", "pytorch", lines[1].position, stop))
-        assert later == lines[2:]
+        pieces = list(kube.follow_log(namespace, "w-worker-0", "pytorch", "", stop))
+        assert b"".join(piece.data for piece in pieces) == b"one\n\n" + b"x" * 100_000 + b"\n\xfflast\n"
+        later = list(kube.follow_log(namespace, "w-worker-0", "pytorch", pieces[0].position, stop))
+        assert b"".join(piece.data for piece in later) == b"".join(piece.data for piece in pieces[1:])
+        assert later[-1].position == pieces[-1].position
         assert kube.last_log(namespace, "w-worker-0", "pytorch", 1) == b"\xfflast\n"
         assert kube.last_log(namespace, "w-worker-0", "pytorch", 100).startswith(b"one\n\nxxx")
         with pytest.raises(Invalid):
