@@ -1,8 +1,8 @@
 """`bridgectl attach`: the output of all ranks, each byte once, whatever happens to daemon and API server."""
 
 import re
-import time
 
+from .flood import flood
 from .specs import UNTIL_LET_GO, container_job
 from .stack import Stack, eventually
 
@@ -23,9 +23,6 @@ _CHECK = (
     '$1 == "begins" && (!first || $2 < first) { first = $2 } $1 == "ends" { all += $3; if ($2 > last) last = $2 } '
     "END { print lines + 0, all + 0, wrong + 0, last - first }"
 )
-_FLOOD_SECONDS = 2
-_WIDE = 1000  # bytes of a line of the flood
-_MOST_MEMORY = 160  # MiB of a daemon under a flood
 
 
 def test_nothing_is_lost_or_doubled_at_5_mb_a_second_over_restarts_of_daemon_and_api_server(stack: Stack) -> None:
@@ -69,20 +66,7 @@ def test_long_lines_and_junk(stack: Stack) -> None:
 
 def test_two_seconds_at_full_speed(stack: Stack) -> None:
     """Nobody can read so fast: the job ends all the same, the daemon keeps its size, and what is lost is told."""
-    flood = f"timeout {_FLOOD_SECONDS} yes a line of $(head -c {_WIDE - 11} /dev/zero | tr '\\0' x); echo done"
-    daemon = f"/proc/{stack.main_pid('compute1')}"
-    stack.sh("compute1", f"echo 5 > {daemon}/clear_refs")  # VmHWM begins anew
-    began = time.monotonic()
-    job = stack.run(container_job(stack.images["small"], flood), "-N1", "-w", "compute1", seconds=120)
-    took = time.monotonic() - began
-    most = int(stack.sh("compute1", f"awk '/^VmHWM/ {{ print $2 }}' {daemon}/status")) // 1024
-    lines, told = map(
-        int, stack.sh("login", f"grep -ac 'a line' {job.output}; grep -ac 'lines-' {job.output} ||:").split()
-    )
-    print(f"{lines * _WIDE / 1e6:.0f} MB in {took:.0f} s, {most} MiB, {told} times told of lines lost")
-    assert stack.sacct(job, "State,ExitCode") == "COMPLETED|0:0"
-    assert told or stack.sh("login", f"tail -c 5 {job.output}") == "done\n"
-    assert most < _MOST_MEMORY
+    flood(stack, 2)
 
 
 def test_ranks_are_chosen_and_named(stack: Stack) -> None:
