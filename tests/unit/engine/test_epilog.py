@@ -312,11 +312,11 @@ def test_root_is_told_what_keeps_a_run_of_which_only_the_number_is_known(world: 
 
 
 def test_an_outage_in_the_prolog_is_nobodys_fault(world: World) -> None:
-    node, job = world.node(prolog_deadline=0.2), world.job()
+    node, job = world.node(prolog_deadline=1.0), world.job()
     world.kube.break_down(OUTAGE)
     answer = node.prolog(job).answer()
     assert answer["exit"] == 0
-    assert answer["message"].startswith("not started after 0 s: the API server does not answer (no route to host); ")
+    assert answer["message"].startswith("not started after 1 s: the API server does not answer (no route to host); ")
     epilog = node.epilog(job)
     world.kube.recover()
     assert epilog.exit() == 0
