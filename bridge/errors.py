@@ -24,6 +24,10 @@ class ForeignServer(ConfigError):
     """A kubeconfig names another API server than the node's own: what is gone there may be alive here."""
 
 
+class Misused(BridgeError):
+    """bridgectl was called in the wrong way or place, or names a job in a way that leaves several."""
+
+
 class SpecError(BridgeError):
     """The user's spec file cannot be run; ``reasons`` has every violation with path and cure."""
 

@@ -8,10 +8,9 @@ import sys
 import time
 from typing import Any
 
-from bridge import wellknown
 from bridge.cli.asked import without_run
 from bridge.cli.ranks import RankWriter
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, Misused
 from bridge.messages import bridgectl as messages
 from bridge.wire.client import DaemonGone, ask
 
@@ -45,8 +44,7 @@ def attach(options: argparse.Namespace) -> int:
     """Stream until the run is over; the training's exit code, or 75 for a fault of the infrastructure."""
     job = os.environ.get("SLURM_JOB_ID", "")
     if not job.isdigit():
-        print(f"bridgectl: {messages.ATTACH_OUTSIDE.sentence()}", file=sys.stderr)
-        return wellknown.EXIT_USAGE
+        raise Misused(messages.ATTACH_OUTSIDE.sentence())
     restart = os.environ.get("SLURM_RESTART_COUNT", "")  # not set in a job's first run
     asked = {"job": int(job), "restart": int(restart) if restart.isdigit() else None}
     asked |= {"ranks": options.rank, "every": options.all}

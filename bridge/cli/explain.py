@@ -3,7 +3,6 @@ do; and the fault table itself."""
 
 import argparse
 import json
-import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -12,7 +11,9 @@ from typing import Any
 
 from bridge import clock, wellknown
 from bridge.cli import sources, table, timeline
+from bridge.cli.jobid import job_id
 from bridge.cli.sources import Told
+from bridge.errors import Misused
 from bridge.job.faults import Moment, Verdict, row
 from bridge.job.faults.row import CONSEQUENCES, Fault, printable
 from bridge.messages import bridgectl as messages
@@ -23,12 +24,11 @@ _WIDTH = 100
 def explain(options: argparse.Namespace) -> int:
     """The table, or one job's story."""
     if sum((options.table, options.job is not None, options.file is not None)) != 1:
-        print(f"bridgectl: {messages.EXPLAIN_WHAT.sentence()}", file=sys.stderr)
-        return wellknown.EXIT_USAGE
+        raise Misused(messages.EXPLAIN_WHAT.sentence())
     if options.table:
         print(_table(options.output))
         return 0
-    told = sources.run_of(options.job) if options.file is None else sources.from_file(options.file)
+    told = sources.run_of(job_id(options.job)) if options.file is None else sources.from_file(options.file)
     story = explained(told, clock.wall())
     print(json.dumps(story, indent=2) if options.output == "json" else "\n".join(_lines(story)))
     return 0
@@ -36,7 +36,7 @@ def explain(options: argparse.Namespace) -> int:
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     """What explain takes."""
-    verb.add_argument("job", type=int, nargs="?", metavar="JOBID")
+    verb.add_argument("job", nargs="?", metavar="JOBID")
     verb.add_argument("--file", type=Path, help=f"what an epilog left of a run: OUTPUT{wellknown.TIMELINE_SUFFIX}")
     verb.add_argument("--table", action="store_true", help="all rows of the fault table")
     verb.add_argument("-o", "--output", choices=["text", "json", "markdown"], default="text")
@@ -59,7 +59,13 @@ def explained(told: Told, now: float) -> dict[str, Any]:
     ``now``: seconds since the epoch, for a wait that lasts.
     """
     run = told.run
-    story: dict[str, Any] = {"job": run["job"], "phase": run["phase"], "told_by": told.source, **_fault(run)}
+    story: dict[str, Any] = {
+        "job": run["job"],
+        "id": run["id"] or str(run["job"]),
+        "phase": run["phase"],
+        "told_by": told.source,
+        **_fault(run),
+    }
     story["release"] = f"{run['obstacle']}; {row(run['hindrance']).cure}" if run.get("hindrance") else None
     story["suspicions"] = {rank: pod["suspicion"] for rank, pod in run["pods"].items() if pod.get("suspicion")}
     story["done"] = run.get("done", [])
@@ -110,7 +116,7 @@ def _moment(run: Mapping[str, Any]) -> Moment:
 
 
 def _lines(story: dict[str, Any]) -> Iterator[str]:
-    yield printable(f"job {story['job']}, {story['phase']}: {_head(story)}")
+    yield printable(f"job {story['id']}, {story['phase']}: {_head(story)}")
     yield from _time_line(story["timeline"])
     yield from _block("unknown", _not_known(story["unknown"]))
     for wait in story["waits"]:

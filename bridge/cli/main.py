@@ -10,9 +10,10 @@ from typing import Any
 
 from bridge import __version__, wellknown
 from bridge.cli import attach, explain, gc, sources
+from bridge.cli.jobid import job_id
 from bridge.cli.output import logs
 from bridge.cli.shell import shell
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, Misused
 from bridge.job.faults.row import printable
 from bridge.job.schema import schema
 from bridge.messages.bridged import GC_ROOT_ONLY
@@ -33,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
         return command(options)
     except BridgeError as error:
         print(f"bridgectl: {error}", file=sys.stderr)
-        return wellknown.EXIT_INFRASTRUCTURE
+        return wellknown.EXIT_USAGE if isinstance(error, Misused) else wellknown.EXIT_INFRASTRUCTURE
     except BrokenPipeError:
         # Python would complain again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -51,16 +52,16 @@ def _parser() -> argparse.ArgumentParser:
     _add(verbs, "status", "this node: runs, reporting tier, connections", _status)
     _add(verbs, "ps", "your runs on this node (root: all); where no bridged is, your jobs in Slurm", _ps)
     verb = _add(verbs, "show", "one run: pods, outcome, what was replaced, what is wrong", _show)
-    verb.add_argument("job", type=int, metavar="JOBID")
+    verb.add_argument("job", metavar="JOBID")
     _only_here(verb)
     verb = verbs.add_parser("logs", help="the last lines of a rank; of a job that is over, its output file")
-    verb.add_argument("job", type=int, metavar="JOBID")
+    verb.add_argument("job", metavar="JOBID")
     verb.add_argument("--rank", type=int, default=0)
     verb.add_argument("--lines", type=int, default=100, help="how many (100)")
     _only_here(verb)
     verb.set_defaults(command=logs)
     verb = verbs.add_parser("shell", help="a shell (or what stands behind --) in a container, with your own kubeconfig")
-    verb.add_argument("job", type=int, metavar="JOBID")
+    verb.add_argument("job", metavar="JOBID")
     verb.add_argument("--rank", type=int, default=0)
     verb.set_defaults(command=shell)
     verb = _add(verbs, "gc", "root: delete the workloads on this node whose run is proven over", _gc)
@@ -121,7 +122,8 @@ def _ps(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    told = sources.run_here(options.job) if options.here else sources.run_of(options.job)
+    asked = job_id(options.job)
+    told = sources.run_here(asked) if options.here else sources.run_of(asked)
     if options.output == "json":
         return _json(told.run)
     for name, value in told.run.items():
@@ -139,8 +141,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _gc(options: argparse.Namespace) -> int:
     if os.geteuid() != 0:
-        print(f"bridgectl: {GC_ROOT_ONLY.sentence()}", file=sys.stderr)
-        return wellknown.EXIT_USAGE
+        raise Misused(GC_ROOT_ONLY.sentence())
     answer = ask_once({"verb": "gc", "dry_run": options.dry_run})
     if options.output == "json":
         _json(answer)
@@ -169,10 +170,11 @@ def _table(answer: dict[str, Any]) -> int:
     if not runs:
         print("no runs")
         return 0
-    print(f"{'JOBID':>8} {'USER':<10} {'PHASE':<9} {'RANK':>4} {'NODES':>5} WORKLOAD / LAST WORD")
+    print(f"{'JOBID':>10} {'USER':<10} {'PHASE':<9} {'RANK':>4} {'NODES':>5} WORKLOAD / LAST WORD")
     for run in runs:
         rank = "?" if run["rank"] is None else run["rank"]
-        head = f"{run['job']:>8} {run['user'] or '?':<10} {run['phase']:<9} {rank:>4} {len(run['nodes']):>5}"
+        name = run.get("id") or run["job"]
+        head = f"{name:>10} {run['user'] or '?':<10} {run['phase']:<9} {rank:>4} {len(run['nodes']):>5}"
         word = f"not released yet: {run['obstacle']}" if run.get("obstacle") else run["sentence"]
         print(printable(f"{head} {run['workload'] or '-'}  {word}"))
     return 0

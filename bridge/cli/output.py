@@ -7,6 +7,7 @@ import stat
 import sys
 
 from bridge.cli import slurm, sources
+from bridge.cli.jobid import JobId, job_id
 from bridge.errors import BridgeError
 from bridge.messages import bridgectl as messages
 from bridge.wire.client import ask_once
@@ -14,18 +15,20 @@ from bridge.wire.client import ask_once
 
 def logs(options: argparse.Namespace) -> int:
     """Print them; what was read instead is said on stderr."""
+    asked = job_id(options.job)
     if options.here or sources.has_daemon():
         try:
-            return _here(options)
+            return _here(options, asked)
         except BridgeError:
             if options.here:
                 raise
-            return _from_afar(options)
-    return _from_afar(options)
+            return _from_afar(options, asked)
+    return _from_afar(options, asked)
 
 
-def _here(options: argparse.Namespace) -> int:
-    answer = ask_once({"verb": "logs", "job": options.job, "rank": options.rank, "lines": options.lines})
+def _here(options: argparse.Namespace, asked: JobId) -> int:
+    number = sources.number_here(asked) if options.here else sources.run_of(asked).run["job"]
+    answer = ask_once({"verb": "logs", "job": number, "rank": options.rank, "lines": options.lines})
     if answer["kind"] == "gone" and not options.here:
         return _file(answer["output"], answer["sentence"])
     if answer["kind"] == "gone":
@@ -37,15 +40,15 @@ def _here(options: argparse.Namespace) -> int:
     return 0
 
 
-def _from_afar(options: argparse.Namespace) -> int:
-    job = slurm.job(options.job)
+def _from_afar(options: argparse.Namespace, asked: JobId) -> int:
+    job = slurm.job(asked)
     if job is None:
-        raise BridgeError(messages.JOB_FORGOTTEN.sentence(job=options.job))
+        raise BridgeError(messages.JOB_FORGOTTEN.sentence(job=asked))
     if job.takes_steps:
-        words = ["logs", str(options.job), f"--rank={options.rank}", f"--lines={options.lines}", "--here"]
+        words = ["logs", str(job.id), f"--rank={options.rank}", f"--lines={options.lines}", "--here"]
         sys.stdout.write(slurm.step(job, words))
         return 0
-    return _file(job.output, messages.NOT_RUNNING.format(job=job.id, state=job.state))
+    return _file(job.output, messages.NOT_RUNNING.format(job=job.named, state=job.state))
 
 
 def _file(path: str, why: str) -> int:

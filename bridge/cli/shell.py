@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bridge import wellknown
 from bridge.cli import sources
+from bridge.cli.jobid import job_id
 from bridge.errors import BridgeError
 from bridge.messages import bridgectl as messages
 
@@ -20,12 +21,13 @@ _SHELL = ("sh", "-c", "command -v bash >/dev/null && exec bash; exec sh")
 
 def shell(options: argparse.Namespace) -> int:
     """Becomes kubectl; raises BridgeError where that cannot be."""
+    asked = job_id(options.job)
     if not _has_kubeconfig():
         raise BridgeError(messages.NO_KUBECONFIG.sentence(job=options.job))
     kubectl = shutil.which("kubectl")
     if kubectl is None:
         raise BridgeError(messages.NO_KUBECTL.sentence(job=options.job))
-    run = sources.run_of(options.job).run
+    run = sources.run_of(asked).run
     pod = run["pods"].get(options.rank)
     if pod is None or not run["namespace"] or pod["phase"] != "Running":
         phase = pod["phase"] if pod else "not known"

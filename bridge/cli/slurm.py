@@ -9,7 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from datetime import datetime
 
-from bridge.errors import AllocationError, BridgeError
+from bridge.cli.jobid import JobId
+from bridge.errors import AllocationError, BridgeError, Misused
 from bridge.messages import bridgectl as messages
 from bridge.slurm.comment import own_sentence, spec_path
 
@@ -18,6 +19,8 @@ _STEP_SECONDS = 30.0  # for a job step, from the order to its last word
 _ENDING = 3.0  # seconds that a command has for its own end after SIGTERM
 _BRIDGECTL = "/usr/bin/bridgectl"
 _KEPT = ("HOME", "LANG", "PATH", "SLURM_CONF", "TZ", "USER")  # nothing of a job that this may run in
+_ELEMENTS_SHOWN = 20  # of an array whose elements are listed
+_HEAD = re.compile(r"JobId=(\d+) (?:ArrayJobId=(\d+) ArrayTaskId=(\S+) )?")
 _FIELD = re.compile(r"^   (StdOut|Comment|Extra)=(.*)$", re.MULTILINE)
 _WORD = re.compile(r"\b(JobId|UserId|JobState|BatchHost|NodeList|SubmitTime|EligibleTime|StartTime|Reason)=(\S+)")
 
@@ -25,10 +28,12 @@ _WORD = re.compile(r"\b(JobId|UserId|JobState|BatchHost|NodeList|SubmitTime|Elig
 @dataclass(frozen=True)
 class SlurmJob:
     """One job as Slurm knows it. Times are seconds since the epoch, 0 where there is none (yet); ``output`` is the path
-    of the batch script's output, '' where it is not known; ``comment`` may hold the bridge's sentence."""
+    of the batch script's output, '' where it is not known; ``comment`` may hold the bridge's sentence; ``named`` is
+    what Slurm's people call it, as 12_3 for an element of an array."""
 
     id: int
     state: str
+    named: str
     user: str = ""
     nodes: str = ""
     batch_host: str = ""
@@ -55,28 +60,54 @@ class SlurmJob:
         return own_sentence(self.comment)
 
 
-def job(number: int) -> SlurmJob | None:
-    """This job, as slurmctld or accounting knows it; None where neither does. Raises BridgeError."""
-    done = _run(["scontrol", "show", "job", str(number)], _SECONDS)
-    found = [part for part in done.stdout.split("\n\n") if f"JobId={number} " in part.split("\n", 1)[0] + " "]
-    if done.returncode == 0 and found:
-        return _shown(number, found[0])
-    return _accounted(number)
+def job(asked: JobId) -> SlurmJob | None:
+    """This job, as slurmctld or accounting knows it; None where neither does. Raises BridgeError, and Misused for an
+    array of several elements."""
+    done = _run(["scontrol", "show", "job", str(asked)], _SECONDS)
+    shown = [(match, part) for part in done.stdout.split("\n\n") if (match := _HEAD.match(part))]
+    found = {_named(match): (int(match[1]), part) for match, part in shown if done.returncode == 0}
+    name = _one_of(asked, list(found))
+    if name is None and asked.task is None:
+        name = next((name for name, (number, _) in found.items() if number == asked.number), None)
+    return _accounted(asked) if name is None else _shown(*found[name], name)
+
+
+def _named(head: re.Match[str]) -> str:
+    """Elements that wait are one to Slurm: `12_[4-9]`."""
+    number, array, task = head.groups()
+    if array is None:
+        return str(number)
+    return f"{array}_{task}" if task.isdigit() else f"{array}_[{task}]"
+
+
+def _one_of(asked: JobId, names: list[str]) -> str | None:
+    """The one of these jobs that is meant; None for none. Raises Misused where several elements of an array are."""
+    if asked.task is not None:
+        waiting = (name for name in names if name.startswith(f"{asked.number}_["))
+        return str(asked) if str(asked) in names else next(waiting, None)
+    elements = [name for name in names if name.startswith(f"{asked.number}_")]
+    if len(elements) > 1 or any("[" in name for name in elements):
+        listed = sorted(elements, key=lambda name: (len(name), name))
+        shown, more = listed[:_ELEMENTS_SHOWN], len(listed) - _ELEMENTS_SHOWN
+        words = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+        example = next((name for name in shown if "[" not in name), f"{asked.number}_0")
+        raise Misused(messages.ARRAY_JOB.sentence(job=asked, elements=words, example=example))
+    return elements[0] if elements else next((name for name in names if name == str(asked)), None)
 
 
 def own_jobs() -> list[SlurmJob]:
     """The jobs of whoever asks that have the bridge's word in their comment, as slurmctld tells. Raises BridgeError."""
-    words = ["squeue", "--me", "--noheader", "--array", "--format=%A|%T|%u|%N|%B|%r|%k"]
+    words = ["squeue", "--me", "--noheader", "--array", "--format=%A|%i|%T|%u|%N|%B|%r|%k"]
     done = _run(words, _SECONDS)
     if done.returncode:
         raise BridgeError(messages.SQUEUE_REFUSED.sentence(said=_first_line(done.stderr)))
-    rows = [line.split("|", 6) for line in done.stdout.splitlines()]
-    return [found for found in (_listed(row) for row in rows if len(row) == 7) if _is_ours(found)]
+    rows = [line.split("|", 7) for line in done.stdout.splitlines()]
+    return [found for found in (_listed(row) for row in rows if len(row) == 8) if _is_ours(found)]
 
 
 def _listed(row: list[str]) -> SlurmJob:
-    number, state, user, nodes, batch_host, reason, comment = row
-    return SlurmJob(int(number), state, user, nodes, batch_host, comment=comment, reason=_none(reason))
+    number, name, state, user, nodes, batch_host, reason, comment = row
+    return SlurmJob(int(number), state, name, user, nodes, batch_host, comment=comment, reason=_none(reason))
 
 
 def _is_ours(found: SlurmJob) -> bool:
@@ -136,7 +167,7 @@ def _end(process: "subprocess.Popen[str]") -> None:
         process.kill()
 
 
-def _shown(number: int, text: str) -> SlurmJob:
+def _shown(number: int, text: str, named: str) -> SlurmJob:
     words: dict[str, str] = {}
     for name, value in _WORD.findall(text):
         words.setdefault(name, value)  # the first one: a comment may hold others
@@ -144,6 +175,7 @@ def _shown(number: int, text: str) -> SlurmJob:
     return SlurmJob(
         id=number,
         state=words.get("JobState", "UNKNOWN"),
+        named=named,
         user=words.get("UserId", "").partition("(")[0],
         nodes=_none(words.get("NodeList", "")),
         batch_host=_none(words.get("BatchHost", "")),
@@ -156,15 +188,18 @@ def _shown(number: int, text: str) -> SlurmJob:
     )
 
 
-def _accounted(number: int) -> SlurmJob | None:
+def _accounted(asked: JobId) -> SlurmJob | None:
     """From slurmdbd, which knows the output file since Slurm 24.05."""
-    words = ["sacct", "--allocations", "--noheader", "--parsable2", f"--jobs={number}"]
-    for more in (["--expand-patterns", "--format=JobIDRaw,User,State,StdOut"], ["--format=JobIDRaw,User,State"]):
+    words = ["sacct", "--allocations", "--noheader", "--parsable2", f"--jobs={asked}"]
+    fields = "--format=JobID,JobIDRaw,User,State"
+    for more in (["--expand-patterns", f"{fields},StdOut"], [fields]):
         done = _run([*words, *more], _SECONDS)
-        rows = [line.split("|", 3) for line in done.stdout.splitlines()]
-        for row in rows if done.returncode == 0 else ():
-            if row[0] == str(number):
-                return SlurmJob(number, row[2].split(" ")[0], row[1], output=row[3] if len(row) > 3 else "")
+        rows = [line.split("|", 4) for line in done.stdout.splitlines()] if done.returncode == 0 else []
+        found = {row[0]: row for row in rows if len(row) >= 4 and row[1].isdigit()}
+        name = _one_of(asked, list(found))
+        if name is not None:
+            _, number, user, state, *output = found[name]
+            return SlurmJob(int(number), state.split(" ")[0], name, user, output="".join(output))
     return None
 
 

@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bridge import wellknown
 from bridge.cli import slurm
+from bridge.cli.jobid import JobId
 from bridge.cli.slurm import SlurmJob
-from bridge.errors import AllocationError, BridgeError
+from bridge.errors import AllocationError, BridgeError, Misused
 from bridge.messages import bridgectl as messages
 from bridge.slurm.hostlist import expand
 from bridge.wire.client import ask_once
@@ -62,6 +63,7 @@ class ShownRun(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     job: int
+    id: str = ""
     restart: int | None = None
     workload: str | None = None
     phase: str = "unknown"
@@ -110,22 +112,46 @@ def has_daemon() -> bool:
     return Path(wellknown.USER_SOCKET).exists()
 
 
-def run_here(number: int) -> Told:
+def run_here(asked: JobId) -> Told:
     """The job's latest run, by this node's daemon. Raises BridgeError."""
-    return Told(_checked(ask_once({"verb": "show", "job": number})["run"]), "bridged on this node")
+    question = {"verb": "show", "job": number_here(asked)}
+    return Told(_checked(ask_once(question)["run"]), "bridged on this node")
 
 
-def run_of(number: int) -> Told:
+def number_here(asked: JobId) -> int:
+    """The job's own number. Raises BridgeError."""
+    if asked.task is None:
+        return asked.number
+    numbers = [row["job"] for row in ask_once({"verb": "ps"})["runs"] if row.get("id") == str(asked)]
+    return int(numbers[-1]) if numbers else _in_slurm(asked).id
+
+
+def run_of(asked: JobId) -> Told:
     """The job's latest run, by whoever knows it best. Raises BridgeError."""
     if not has_daemon():
-        return _from_afar(number)
+        return _from_afar(asked)
     try:
-        return run_here(number)
+        told = run_here(asked)
     except BridgeError as error:
         try:
-            return _from_afar(number)
+            return _from_afar(asked)
+        except Misused:
+            raise
         except BridgeError:
             raise error from None
+    if asked.task is None and (told.run["slurm"] is None or told.run["id"] != str(asked)):
+        _check_alone(asked)
+    return told
+
+
+def _check_alone(asked: JobId) -> None:
+    """The number of an array is also that of one of its elements. Raises Misused where it has several."""
+    try:
+        slurm.job(asked)
+    except Misused:
+        raise
+    except BridgeError:
+        pass  # then the element is shown, with its id
 
 
 def from_file(path: Path) -> Told:
@@ -150,12 +176,17 @@ def _bytes_of(path: Path) -> bytes:
     return data
 
 
-def _from_afar(number: int) -> Told:
-    job = slurm.job(number)
+def _in_slurm(asked: JobId) -> SlurmJob:
+    job = slurm.job(asked)
     if job is None:
-        raise BridgeError(messages.JOB_FORGOTTEN.sentence(job=number))
+        raise BridgeError(messages.JOB_FORGOTTEN.sentence(job=asked))
+    return job
+
+
+def _from_afar(asked: JobId) -> Told:
+    job = _in_slurm(asked)
     if job.takes_steps:
-        answer = slurm.step(job, ["show", str(number), "-o", "json", "--here"])
+        answer = slurm.step(job, ["show", str(job.id), "-o", "json", "--here"])
         return Told(_checked(_decoded(answer)), f"bridged on {job.batch_host}, asked by a step of the job")
     return _left_by(job) or Told(_by_slurm_alone(job), "Slurm alone")
 
@@ -173,7 +204,7 @@ def _left_by(job: SlurmJob) -> Told | None:
 
 def own_jobs() -> list[dict[str, Any]]:
     """The rows of `ps` where no daemon is: the bridge jobs of whoever asks, as slurmctld tells of them."""
-    fields = ("job", "restart", "workload", "phase", "rank", "nodes", "user", "sentence", "obstacle")
+    fields = ("job", "id", "restart", "workload", "phase", "rank", "nodes", "user", "sentence", "obstacle")
     rows = ((job, _by_slurm_alone(job)) for job in slurm.own_jobs())
     return [{name: row[name] for name in fields} | {"nodes": _nodes(job)} for job, row in rows]
 
@@ -193,6 +224,7 @@ def _by_slurm_alone(job: SlurmJob) -> dict[str, Any]:
         times["allocated"] = job.allocated
     run = ShownRun(
         job=job.id,
+        id=job.named,
         phase="prolog" if job.in_prolog else phases.get(job.state, "ended"),
         user=job.user or None,
         sentence=job.said,
@@ -206,7 +238,7 @@ def _why_so_little(job: SlurmJob) -> str:
     if job.state == "PENDING":
         return messages.JOB_PENDING.sentence(reason=job.reason or "no reason")
     if job.in_prolog:
-        return messages.JOB_IN_PROLOG.sentence(job=job.id, node=job.batch_host or "its first node")
+        return messages.JOB_IN_PROLOG.sentence(job=job.named, node=job.batch_host or "its first node")
     if job.state in _LIVE:
         return messages.JOB_WITHOUT_STEPS.sentence(state=job.state)
     return messages.NO_TIMELINE.sentence(state=job.state, output=job.output or "not known")

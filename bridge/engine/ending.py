@@ -75,10 +75,4 @@ def _try_of(run: Run) -> int:
 
 
 def _name(run: Run) -> str:
-    """As scontrol names this job alone: the plain number of an array's last element means the whole array."""
-    record = run.record
-    if record is None:
-        return str(run.key.job_id)
-    if record.array_job_id is not None and record.array_task_id is not None:
-        return f"{record.array_job_id}_{record.array_task_id}"
-    return str(record.job_id)
+    return str(run.key.job_id) if run.record is None else run.record.named

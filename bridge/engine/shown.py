@@ -18,6 +18,7 @@ def row(run: Run) -> dict[str, Any]:
     """One line of `ps`."""
     return {
         "job": run.key.job_id,
+        "id": str(run.key.job_id) if run.record is None else run.record.named,
         "restart": run.key.restart,
         "workload": run.name,
         "phase": run.phase.value,

@@ -56,6 +56,24 @@ DAEMON_MUTE = Message(
     _UNANSWERED,
     "see its log (journalctl -u slurm-k8s-bridge)",
 )
+JOBID_UNLIKE = Message(
+    "jobid-unlike",
+    "{given} is no job id",
+    _UNANSWERED,
+    "write 12, or 12_3 for element 3 of array 12",
+)
+HET_PART = Message(
+    "het-part",
+    "{job} is a part of a heterogeneous job, and the bridge takes none",
+    "such a job is refused in its prolog, and the reason stands in its comment",
+    "submit one job with equal nodes instead",
+)
+ARRAY_JOB = Message(
+    "array-job",
+    "job {job} is an array: {elements}",
+    _UNANSWERED,
+    "name one element, such as {example}",
+)
 JOB_FORGOTTEN = Message(
     "job-forgotten",
     "Slurm knows no job {job} (any more), so its output file is not known either",

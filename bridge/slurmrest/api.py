@@ -54,6 +54,14 @@ class JobRecord:
     eligible_time: int = 0
     qos: str = ""
 
+    @property
+    def named(self) -> str:
+        """As Slurm's people and scontrol name this job alone: the plain number of an array's last element means the
+        whole array."""
+        if self.array_job_id is None or self.array_task_id is None:
+            return str(self.job_id)
+        return f"{self.array_job_id}_{self.array_task_id}"
+
 
 @dataclass(frozen=True)
 class NodeRecord:

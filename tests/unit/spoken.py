@@ -6,8 +6,9 @@ from pathlib import Path
 
 WORDS = 4  # that make a sentence
 
-# Their words fill a message or a row of the fault table, stand in a log, or are help and SQL.
+# Their words fill a message or a row of the fault table, stand in a log, or are help, SQL and patterns.
 _QUIET = {"sentence", "finding", "add_argument", "add_parser", "ArgumentParser", "_add", "execute", "executemany"}
+_QUIET |= {"compile"}
 _LOGS = {"debug", "info", "warning", "error", "critical", "exception"}
 # Errors that are never shown as they are: `leaks` looks at what is made of them.
 BORDER_ERRORS = {"AllocationError", "SpecError", "FrameError", "RemoteError", "Unavailable", "Unauthenticated"}

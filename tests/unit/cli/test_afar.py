@@ -4,78 +4,14 @@ import json
 import os
 import signal
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bridge import wellknown
 from bridge.cli import shell, slurm, sources
 from bridge.cli.main import main
 
-_JOB = """JobId=7 JobName=train
-   UserId=ml(2001) GroupId=ml(2001) MCS_label=N/A
-   JobState={state} Reason={reason} Dependency=(null)
-   SubmitTime=2026-01-01T00:00:00 EligibleTime=2026-01-01T00:00:00
-   StartTime=2026-01-01T00:00:05 EndTime=Unknown Deadline=N/A
-   NodeList=n[1-2]
-   BatchHost=n1
-   Comment=k8s=job.yaml | k8s: 2/2 pods ready on n[1-2] after 3.1 s
-   StdErr={home}/out
-   StdOut={home}/out
-"""
-_RUN = {"job": 7, "phase": "released", "rank": 0, "nodes": ["n1"], "fault": "rank-failed", "namespace": "jobs"}
-_RUN |= {"outcome": {"exit": 3, "reason": "failed: rank 0 on n1 exited 3 (Error)"}}
-
-
-class Login:
-    """A login node: its commands, and the home that all nodes share."""
-
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.home = root / "home"
-        self.home.mkdir()
-        self._bin = root / "bin"
-        self._bin.mkdir()
-        monkeypatch.setenv("PATH", f"{self._bin}:/usr/bin:/bin")
-        monkeypatch.setenv("HOME", str(self.home))
-        monkeypatch.delenv("KUBECONFIG", raising=False)
-        monkeypatch.setattr(wellknown, "USER_SOCKET", str(root / "none.sock"))
-
-    def has(self, command: str, script: str) -> None:
-        path = self._bin / command
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-
-    def job(self, state: str, reason: str = "None") -> None:
-        """What scontrol shows."""
-        shown = self.home / "shown"
-        shown.write_text(_JOB.format(state=state, reason=reason, home=self.home))
-        self.has("scontrol", f"cat {shown}")
-
-    def step(self, answer: object, *, code: int = 0, complaint: str = "") -> None:
-        """What the step's bridgectl says; its words are kept."""
-        (self.home / "answer").write_text(answer if isinstance(answer, str) else json.dumps(answer))
-        script = f'echo "$@" >{self.home}/words; env >{self.home}/env; cat {self.home}/answer'
-        self.has("srun", f"{script}; echo '{complaint}' >&2; exit {code}")
-
-    def left(self, job: int = 7, **changes: Any) -> Path:
-        """What the epilog left."""
-        path = self.home / "out.k8s.json"
-        path.write_text(json.dumps({"v": 1, "written": 1, "run": {**_RUN, "job": job}} | changes))
-        return path
-
-
-@pytest.fixture
-def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Login:
-    return Login(tmp_path, monkeypatch)
-
-
-def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
-    capsys.readouterr()
-    assert main(list(words)) == code
-    shown = capsys.readouterr()
-    return shown.err if code else shown.out
-
+from .login import RUN, Login, said
 
 # -- while it runs
 
@@ -84,7 +20,7 @@ def test_a_job_that_runs_is_asked_by_a_step_of_its_own(
     login: Login, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login.job("RUNNING")
-    login.step(_RUN | {"phase": "running", "outcome": None, "fault": None})
+    login.step(RUN | {"phase": "running", "outcome": None, "fault": None})
     monkeypatch.setenv("SLURM_JOB_ID", "8")
     monkeypatch.setenv("SECRET", "x")
     story = json.loads(said(capsys, "explain", "7", "-o", "json"))
@@ -177,9 +113,9 @@ def test_slurm_alone(login: Login, capsys: pytest.CaptureFixture[str], state: st
 
 def test_ps_shows_the_callers_bridge_jobs(login: Login, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [
-        "7|RUNNING|ml|n[1-2]|n1|None|k8s=a | k8s: ready",
-        "8|PENDING|ml|||Resources|k8s=b",
-        "9|RUNNING|ml|n3|n3|None|mine, not k8s",
+        "7|5_2|RUNNING|ml|n[1-2]|n1|None|k8s=a | k8s: ready",
+        "8|8|PENDING|ml|||Resources|k8s=b",
+        "9|9|RUNNING|ml|n3|n3|None|mine, not k8s",
     ]
     login.has("squeue", "cat <<'X'\n" + "\n".join(rows) + "\nX")
     shown = json.loads(said(capsys, "ps", "-o", "json"))
@@ -188,7 +124,7 @@ def test_ps_shows_the_callers_bridge_jobs(login: Login, capsys: pytest.CaptureFi
         (8, "pending", [], ""),
     ]
     text = said(capsys, "ps")
-    assert "ready" in text and "pending" in text
+    assert "ready" in text and "pending" in text and " 5_2 ml" in text
     login.has("squeue", "echo 'squeue: error: no slurmctld' >&2; exit 1")
     assert "squeue said: squeue: error: no slurmctld" in said(capsys, "ps", code=75)
 
@@ -219,9 +155,9 @@ def test_accounting_knows_where_it_is_when_slurmctld_has_forgotten(
 ) -> None:
     login.left()
     login.has("scontrol", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
-    login.has("sacct", f'case "$*" in *StdOut*) echo "7|ml|FAILED|{login.home}/out";; esac')
+    login.has("sacct", f'case "$*" in *StdOut*) echo "7|7|ml|FAILED|{login.home}/out";; esac')
     assert "rank-failed" in said(capsys, "explain", "7")
-    login.has("sacct", 'case "$*" in *StdOut*) exit 1;; *) echo "7|ml|CANCELLED by 2001";; esac')
+    login.has("sacct", 'case "$*" in *StdOut*) exit 1;; *) echo "7|7|ml|CANCELLED by 2001";; esac')
     assert "CANCELLED" in said(capsys, "explain", "7"), "an old sacct has no such field"
     login.has("sacct", "exit 0")
     assert "name the file beside it: bridgectl explain --file" in said(capsys, "explain", "7", code=75)
@@ -255,7 +191,7 @@ def test_neither_a_fifo_nor_a_flood_holds_the_reader(
 def test_no_escape_sequence_reaches_a_terminal(login: Login, capsys: pytest.CaptureFixture[str]) -> None:
     evil = "\x1b]0;evil\x07"
     pods = {"0": {"name": evil, "node": evil, "suspicion": evil, "scheduled_at": "2026-01-01T00:00:00Z"}}
-    run = _RUN | {"outcome": {"exit": 3, "reason": evil}, "done": [evil], "pods": pods, "phase": evil, "obstacle": evil}
+    run = RUN | {"outcome": {"exit": 3, "reason": evil}, "done": [evil], "pods": pods, "phase": evil, "obstacle": evil}
     path = login.left(run=run | {"fault": evil, "hindrance": evil, "notices": [evil]})
     login.job("FAILED")
     for words in (["explain", "--file", str(path)], ["show", "7"]):
@@ -300,7 +236,7 @@ def test_shell_becomes_the_callers_kubectl(login: Login, monkeypatch: pytest.Mon
     with_kubeconfig(login)
     login.has("kubectl", "")
     login.job("RUNNING")
-    login.step(_RUN | {"phase": "running", "pods": {"1": {"name": "w-worker-1", "phase": "Running"}}})
+    login.step(RUN | {"phase": "running", "pods": {"1": {"name": "w-worker-1", "phase": "Running"}}})
     became: list[list[str]] = []
     monkeypatch.setattr(shell.os, "execv", lambda _path, words: became.append(words))  # type: ignore[attr-defined]
     main(["shell", "7", "--rank", "1", "--", "nvidia-smi", "-L"])
@@ -324,6 +260,6 @@ def test_shell_of_a_rank_that_does_not_run(login: Login, capsys: pytest.CaptureF
     with_kubeconfig(login)
     login.has("kubectl", "")
     login.job("RUNNING")
-    login.step(_RUN | {"phase": "running", "pods": {"0": {"name": "w", "phase": "Pending"}}})
+    login.step(RUN | {"phase": "running", "pods": {"0": {"name": "w", "phase": "Pending"}}})
     assert "rank 0 of job 7 has no running pod (run: running, pod: Pending)" in said(capsys, "shell", "7", code=75)
     assert "pod: not known" in said(capsys, "shell", "7", "--rank=9", code=75)
