@@ -16,6 +16,19 @@ lib=/usr/lib/slurm-k8s-bridge
 python=/usr/bin/python3
 units="slurm-k8s-bridge.service slurm-k8s-bridge-hook.socket slurm-k8s-bridge-user.socket"
 
+tell() { # NAME CAUSE CONSEQUENCE CURE
+    echo "install.sh: $2 [$1]; $3; $4" >&2
+}
+
+told_if_stopped() {
+    status=$?
+    if [ "$status" != 0 ]; then
+        tell install-stopped "a step failed, whose own words stand above" \
+            "this node may have parts of two versions" "mend what they name, and run it again"
+    fi
+    exit "$status"
+}
+
 put() { # MODE FILE... DIRECTORY; replaced by a rename, so that nobody ever runs half a file
     mode=$1
     shift
@@ -53,8 +66,8 @@ compile() { # for the very interpreters that will run it; a package does this in
     if [ -x "$lib/venv/bin/python" ]; then
         "$lib/venv/bin/python" -I -m compileall -q "$lib/bridge"
     else
-        echo "install.sh: $lib/venv is missing, so bridged cannot start yet: make it with Python >= 3.11" \
-            "and the packages that packaging/requirements.py names" >&2
+        tell no-venv "$lib/venv is missing" "bridged cannot start yet; the hooks work without it" \
+            "make it with Python >= 3.11 and the packages that packaging/requirements.py names"
     fi
 }
 
@@ -78,10 +91,16 @@ enable_units() {
         # shellcheck disable=SC2086 # a list of words
         systemctl --quiet --root=/ enable $units
     else
-        echo "install.sh: no systemctl here; start bridged and its sockets by your own means" >&2
+        tell no-systemd "there is no systemctl here" "bridged does not start at boot" \
+            "start it and its sockets by your own means"
     fi
 }
 
+if [ -z "$dest" ] && [ "$(id -u)" != 0 ]; then
+    tell not-root "only root may install on this machine" "nothing is changed" "run it as root, or give it a DESTDIR"
+    exit 77
+fi
+trap told_if_stopped EXIT
 package
 put 0755 "$here/packaging/bin/bridged" /usr/sbin
 put 0755 "$here/packaging/bin/bridgectl" /usr/bin
