@@ -68,4 +68,5 @@ PROTOCOL = 1
 OLDEST_PROTOCOL = 1
 
 EXIT_INFRASTRUCTURE = 75  # `bridgectl attach`: a fault of the infrastructure (EX_TEMPFAIL)
+EXIT_TERMINATED = 143  # the same, ended by SIGTERM: 128 + 15, as a shell shows it
 EXIT_USAGE = 64  # `bridgectl`: used in the wrong way or place (EX_USAGE)

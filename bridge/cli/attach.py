@@ -10,6 +10,7 @@ from typing import Any
 
 from bridge.cli.asked import without_run
 from bridge.cli.ranks import RankWriter
+from bridge.cli.signals import Signals
 from bridge.errors import BridgeError, Misused
 from bridge.messages import bridgectl as messages
 from bridge.wire.client import DaemonGone, ask
@@ -41,14 +42,16 @@ def _ranks(text: str) -> tuple[int, ...]:
 
 
 def attach(options: argparse.Namespace) -> int:
-    """Stream until the run is over; the training's exit code, or 75 for a fault of the infrastructure."""
+    """Stream until the run is over; the training's exit code, 75 for a fault of the infrastructure, 143 where Slurm
+    has told this script to end."""
     job = os.environ.get("SLURM_JOB_ID", "")
     if not job.isdigit():
         raise Misused(messages.ATTACH_OUTSIDE.sentence())
     restart = os.environ.get("SLURM_RESTART_COUNT", "")  # not set in a job's first run
     asked = {"job": int(job), "restart": int(restart) if restart.isdigit() else None}
-    asked |= {"ranks": options.rank, "every": options.all}
-    return _Reader(asked, RankWriter(sys.stdout.buffer, prefix=options.prefix)).run()
+    wanted = {"ranks": options.rank, "every": options.all}
+    with Signals(asked) as signals:
+        return signals.exit_code(_Reader(asked | wanted, RankWriter(sys.stdout.buffer, prefix=options.prefix)).run())
 
 
 class _Reader:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from bridge import __version__, wellknown
-from bridge.cli import attach, explain, gc, sources
+from bridge.cli import attach, explain, forward, gc, sources
 from bridge.cli.jobid import job_id
 from bridge.cli.output import logs
 from bridge.cli.shell import shell
@@ -64,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("job", metavar="JOBID")
     verb.add_argument("--rank", type=int, default=0)
     verb.set_defaults(command=shell)
+    verb = _add(verbs, "signal", "send a signal to what handles it of the job's pod on this node", forward.send)
+    verb.add_argument("job", metavar="JOBID")
+    verb.add_argument("signal", type=forward.named, metavar="SIGNAL", help="USR1, USR2, HUP, …")
     verb = _add(verbs, "gc", "root: delete the workloads on this node whose run is proven over", _gc)
     verb.add_argument("--dry-run", action="store_true", help="only show every workload, what it is, and why")
     verb = verbs.add_parser("schema", help="the JSON schema of a ContainerJob, for editors")

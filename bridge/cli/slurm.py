@@ -100,7 +100,7 @@ def own_jobs() -> list[SlurmJob]:
     words = ["squeue", "--me", "--noheader", "--array", "--format=%A|%i|%T|%u|%N|%B|%r|%k"]
     done = _run(words, _SECONDS)
     if done.returncode:
-        raise BridgeError(messages.SQUEUE_REFUSED.sentence(said=_first_line(done.stderr)))
+        raise BridgeError(messages.SQUEUE_REFUSED.sentence(said=first_line(done.stderr)))
     rows = [line.split("|", 7) for line in done.stdout.splitlines()]
     return [found for found in (_listed(row) for row in rows if len(row) == 8) if _is_ours(found)]
 
@@ -121,18 +121,24 @@ def _is_ours(found: SlurmJob) -> bool:
 def step(of: SlurmJob, words: list[str]) -> str:
     """What `bridgectl` with these words says in a step of the job on its batch node. Raises BridgeError with its own
     sentence where it fails."""
-    done = _run(_srun(of, words), _STEP_SECONDS)
+    done = _run(_srun(of.id, [f"--nodelist={of.batch_host}", "--nodes=1", "--ntasks=1"], words), _STEP_SECONDS)
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.startswith("bridgectl: ")]
         if said:
             raise BridgeError(said[0].removeprefix("bridgectl: "))
-        raise BridgeError(messages.STEP_REFUSED.sentence(said=_first_line(done.stderr)))
+        raise BridgeError(messages.STEP_REFUSED.sentence(said=first_line(done.stderr)))
     return done.stdout
 
 
-def _srun(of: SlurmJob, words: list[str]) -> list[str]:
+def step_everywhere(job: int, nodes: int, words: list[str]) -> "subprocess.CompletedProcess[str]":
+    """What `bridgectl` with these words says in a step with one task on each of the job's nodes, well or not."""
+    where = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
+    return _run(_srun(job, where, words), _STEP_SECONDS)
+
+
+def _srun(job: int, where: list[str], words: list[str]) -> list[str]:
     """A step beside all others that takes nothing from them."""
-    step = ["srun", "--overlap", f"--jobid={of.id}", f"--nodelist={of.batch_host}", "--nodes=1", "--ntasks=1"]
+    step = ["srun", "--overlap", f"--jobid={job}", *where]
     step += ["--cpus-per-task=1", "--mem=0", "--gres=none", "--input=none", "--quiet", "--job-name=bridgectl"]
     return [*step, _BRIDGECTL, *words]
 
@@ -214,6 +220,7 @@ def _seconds(text: str) -> int:
         return 0  # Unknown, N/A
 
 
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
+    """For people: the first words of somebody else's output."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0] if lines else "nothing"

@@ -89,6 +89,7 @@ class ShownRun(BaseModel):
     slurm: _Slurm | None = None
     image: str = ""
     leftovers: list[str] = Field(default_factory=list)
+    pod_uids_here: list[str] = Field(default_factory=list)
 
 
 class _File(BaseModel):

@@ -11,7 +11,7 @@ from bridge.engine.loop import Engine
 from bridge.engine.state import Outcome, Phase, Run
 from bridge.engine.wanted import wanted
 from bridge.job.faults import Verdict
-from bridge.job.faults.runs import ENDED_BY_SLURM
+from bridge.job.faults.runs import ENDED_BY_SLURM, ENDED_UNHEARD
 from bridge.kube.api import LogPiece
 from bridge.wire.frames import Channel
 from bridge.wire.peercred import has_left
@@ -116,5 +116,5 @@ def _outcome_of(run: Run | None) -> Outcome | None:
         own_fault = run.judgement.verdict is Verdict.JOB
         return Outcome(1 if own_fault else wellknown.EXIT_INFRASTRUCTURE, f"failed: {run.judgement.sentence}")
     if run.outcome is None and run.phase in (Phase.RELEASE, Phase.RELEASED):
-        return Outcome(wellknown.EXIT_INFRASTRUCTURE, f"failed: {ENDED_BY_SLURM.cause}")
+        return Outcome(wellknown.EXIT_INFRASTRUCTURE, f"ended: {ENDED_BY_SLURM.finding(ENDED_UNHEARD).sentence}")
     return run.outcome

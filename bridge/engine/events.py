@@ -305,6 +305,14 @@ class Attached:
 
 
 @dataclass(frozen=True)
+class StopAsked:
+    """`bridgectl attach` was told by Slurm (SIGTERM) to end, and the run with it."""
+
+    at: float
+    kind: Literal["stop_asked"] = "stop_asked"
+
+
+@dataclass(frozen=True)
 class EpilogBegan:
     """An epilog hook asked, or a newer run of the same job needs this one gone.
 
@@ -414,6 +422,7 @@ Event = Annotated[
     | Drained
     | Resumed
     | Attached
+    | StopAsked
     | EpilogBegan
     | PodsClear
     | PodsRemain

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.engine import drain, events
+from bridge.engine import drain, events, training
 from bridge.engine.state import Effort, Handlers, Phase, Run
 
 
@@ -13,8 +13,10 @@ def epilog_began(run: Run, event: events.EpilogBegan) -> Run:
         return run
     # Who asks again after a no does not wait for the pause that the last failure earned.
     tries = run.tries if run.epilog_answer is None else {}
+    ended = training.stopped(run) if run.stop_asked and run.outcome is None else run.outcome
     return replace(
         run,
+        outcome=ended,
         phase=Phase.RELEASE,
         pods_clear=run.pods_clear or run.created_nothing,
         epilog_began=event.at,

@@ -41,6 +41,8 @@ def _node_faults_counted(run: Run, event: events.NodeFaultsCounted) -> Run:
 def _job_learned(run: Run, event: events.JobLearned) -> Run:
     run = replace(run, record=event.record)
     over = event.record.restart_count > run.key.restart or states.is_over(event.record.states)
+    if run.stop_asked and not run.stop_cause:
+        run = replace(run, stop_cause=states.why_over(event.record.states) if over else runs.SIGTERM_ALONE)
     if not over:
         return run
     if run.unmarked:
@@ -138,6 +140,11 @@ def _attached(run: Run, event: events.Attached) -> Run:
     return replace(run, attached=True, asked_ranks=run.asked_ranks | set(event.ranks))
 
 
+def _stop_asked(run: Run, _event: events.StopAsked) -> Run:
+    """A training that has ended by itself stays as it was."""
+    return replace(run, stop_asked=True) if run.phase is Phase.RUNNING and run.outcome is None else run
+
+
 HANDLERS: Handlers = {
     events.NodeProven: _node_proven,
     events.NodeRefuted: _node_refuted,
@@ -158,4 +165,5 @@ HANDLERS: Handlers = {
     events.Extended: _extended,
     events.Drained: _drained,
     events.Attached: _attached,
+    events.StopAsked: _stop_asked,
 }

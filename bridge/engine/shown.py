@@ -48,6 +48,7 @@ def detail(run: Run, pods: int = _PODS_SHOWN) -> dict[str, Any]:
         "slurm": None if run.record is None else _slurm(run.record),
         "image": next((pod.image for pod in run.pods.values()), ""),
         "leftovers": list(run.leftovers),
+        "pod_uids_here": sorted(run.known_uids),
     }
 
 

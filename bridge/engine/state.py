@@ -257,6 +257,8 @@ class Run:
     prolog_answer: Answer | None = None
     attached: bool = False
     asked_ranks: frozenset[int] = frozenset()  # named by an `attach`
+    stop_asked: bool = False  # Slurm has told the script to end
+    stop_cause: str = ""  # why, as slurmctld said then; '' while that is not known
     failed_at: float | None = None
     outcome: Outcome | None = None
     epilog_began: float | None = None

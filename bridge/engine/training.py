@@ -17,12 +17,30 @@ def advance(run: Run, at: float) -> Run:
     """The run with its outcome, once that can be known."""
     if run.outcome is not None or run.judgement is not None or not run.follows:
         return run
+    if run.stop_asked and run.failed_at is None:
+        return _with(run, stopped(run)) if _is_at_rest(run) else run
     if run.failed_at is None and _has_failure(run):
         run = replace(run, failed_at=at)
     outcome = _outcome(run, at)
-    if outcome is None:
-        return run
+    return run if outcome is None else _with(run, outcome)
+
+
+def stopped(run: Run) -> Outcome:
+    """How a training ended that Slurm has put an end to."""
+    found = runs.ENDED_BY_SLURM.finding(run.stop_cause or runs.ENDED_UNHEARD)
+    return Outcome(wellknown.EXIT_TERMINATED, f"ended: {found.sentence}", None, found.fault.name)
+
+
+def _with(run: Run, outcome: Outcome) -> Run:
     return replace(run, outcome=outcome, sentence=_told(run, outcome) if run.is_batch else run.sentence)
+
+
+def _is_at_rest(run: Run) -> bool:
+    """No container of the run's is at work any more."""
+    if run.workload is Workload.GONE:
+        return True
+    known = [(rank, run.pods.get(rank)) for rank in range(len(run.nodes))]
+    return all(rank in run.lost or (pod is not None and pod.over) for rank, pod in known)
 
 
 def _told(run: Run, outcome: Outcome) -> str:

@@ -70,19 +70,24 @@ class UserDoor:
         except ValidationError:
             channel.send(_error(messages.QUESTION_UNLIKE.sentence()))
             return
+        if request.verb == "attach":
+            self._attach(channel, request, peer)
+        else:
+            channel.send(self._answer(request, peer))
+
+    def _answer(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
         match request.verb:
             case "status":
-                channel.send(self._status(peer))
+                return self._status(peer)
             case "ps":
-                channel.send({"kind": "runs", **_rows(self._visible(peer))})
-            case "show":
-                channel.send(self._show(request, peer))
+                return {"kind": "runs", **_rows(self._visible(peer))}
             case "gc":
-                channel.send(self._gc(request, peer))
+                return self._gc(request, peer)
             case "logs":
-                channel.send(self._logs(request, peer))
-            case "attach":
-                self._attach(channel, request, peer)
+                return self._logs(request, peer)
+            case "stop":
+                return self._stop(request, peer)
+        return self._show(request, peer)
 
     # -- what is there
 
@@ -172,6 +177,14 @@ class UserDoor:
             return _error(messages.GC_UNKNOWN.sentence(why=error))
         return gc_answer.whole(report, began)
 
+    def _stop(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
+        """Slurm has told the script to end: so does the run, before any epilog."""
+        run = self._run_of(request, peer) or self._run_of(_of_any_start(request), peer)
+        if run is None:
+            return _error(messages.NO_RUN_HERE.sentence(job=request.job))
+        self._engine.happened(run.key, events.StopAsked(clock.now()))
+        return {"kind": "stopping"}
+
     # -- attach
 
     def _attach(self, channel: Channel, request: UserRequest, peer: Peer) -> None:
@@ -214,8 +227,7 @@ class UserDoor:
             return self._run_of(request, peer) or _waiting(RUN_RELEARNT.sentence())
         if found.prospect is Prospect.OPEN:
             return _waiting(found.sentence)
-        # Before 23.02 Slurm tells its hooks no restart count: all runs of a job have 0 then.
-        if (run := self._run_of(request.model_copy(update={"restart": None}), peer)) is not None:
+        if (run := self._run_of(_of_any_start(request), peer)) is not None:
             return run
         why = self._engine.why_turned_away(request.job) if found.sentence else ""
         if why:
@@ -230,6 +242,11 @@ class UserDoor:
         if run is None or run.phase is Phase.RELEASED or request.restart not in (None, run.key.restart):
             return None
         return run
+
+
+def _of_any_start(request: UserRequest) -> UserRequest:
+    """Before 23.02 Slurm tells its hooks no restart count: all runs of a job have 0 then."""
+    return request.model_copy(update={"restart": None})
 
 
 def _contact(contact: Contact) -> dict[str, Any]:

@@ -141,6 +141,8 @@ def _slurm(run: Run) -> Iterator[Activity]:
         yield do.Report(run.sentence, run.tried("report"))
     elif run.cancel is Effort.WANTED:
         yield do.CancelJob(run.tried("cancel"))
+    if run.stop_asked and not run.stop_cause and run.outcome is None and run.allocation is not None:
+        yield do.LearnJob(run.allocation.told_job_id, run.tried("learn"))
     if run.unmarked and run.phase is Phase.RUNNING:
         yield do.PollJob(run.key.job_id)
     if run.extend is Effort.WANTED and run.record is not None and run.phase is Phase.RUNNING:
@@ -154,8 +156,9 @@ def _draining(run: Run) -> Iterator[Activity]:
 
 
 def _unwanted_workload(run: Run) -> Iterator[Activity]:
-    """A verdict has fallen: what was created goes at once, the epilog only proves it."""
-    if run.judgement is None or not run.is_batch:
+    """A verdict has fallen, or Slurm ends the job: what was created goes at once, the epilog only proves it."""
+    judged = run.judgement is not None and run.is_batch
+    if not (judged or run.stop_asked):
         return
     if run.workload in (Workload.LIVE, Workload.UNKNOWN):
         yield do.DeleteWorkload(run.name, run.workload_uid, run.tried("delete"))

@@ -221,3 +221,39 @@ EXPLAIN_WHAT = Message(
     _UNANSWERED,
     "give exactly one of them",
 )
+DRAIN_LATE = Message(
+    "drain-late",
+    "the containers had not ended {seconds} s after Slurm told the job to end",
+    "attach leaves before Slurm kills it; what they still say is lost, and the epilog waits for them",
+    "have the training end sooner on SIGTERM, and write what must not be lost to a file",
+)
+STOP_UNHEARD = Message(
+    "stop-unheard",
+    "bridged on this node has not taken the order to end the run within {seconds} s",
+    "attach leaves, and the epilog ends the run; the ranks' last lines are lost",
+    "tell the site's administrator: see journalctl -u slurm-k8s-bridge",
+)
+STOP_REFUSED = Message(
+    "stop-refused",
+    "bridged on this node does not end the run: {said}",
+    "attach leaves, and the epilog ends the run; the ranks' last lines are lost",
+    "install the same version of bridged and bridgectl, where this lasts",
+)
+SIGNAL_UNHEARD = Message(
+    "signal-unheard",
+    "{signal} was sent to nobody: none of the {processes} processes of the ranks handles it, and it would end them",
+    "the training goes on without it",
+    "have the training install a handler for {signal}",
+)
+SIGNAL_IN_PART = Message(
+    "signal-in-part",
+    "{told}; only {answers} of {nodes} nodes have answered: {why}",
+    "the other ranks go on without the signal",
+    "send it again: scancel --batch --signal",
+)
+SIGNAL_LOST = Message(
+    "signal-lost",
+    "{signal} was sent to nobody: {why}",
+    "the training goes on without it",
+    "send it again: scancel --batch --signal",
+)

@@ -318,7 +318,7 @@ class Stack:
         """`scontrol show job`, as far as it is NAME=value."""
         text = self.exec("login", "scontrol", "show", "job", str(job.id), check=False)
         return dict(re.findall(r"^\s+(\w+)=(.*?)(?:\s+\w+=.*)?$", text, flags=re.MULTILINE)) | dict(
-            re.findall(r"\b(JobState|Reason|StartTime|Restarts)=(\S+)", text)
+            re.findall(r"\b(JobState|Reason|StartTime|Restarts|ExitCode)=(\S+)", text)
         )
 
     def comment(self, job: Job) -> str:
@@ -425,7 +425,12 @@ class Stack:
         """When the epilog of a job was answered on a node, in seconds since the epoch."""
         answers = [e for e in self.daemon_log(node, job) if e["event"] == "hook_answered" and e["phase"] == "epilog"]
         assert [answer["exit"] for answer in answers] == [0], answers
-        return datetime.fromisoformat(answers[0]["timestamp"]).timestamp()
+        return _moment(answers[0])
+
+    def epilog_began(self, node: str, job: Job) -> float:
+        """When the epilog of a job first asked on a node."""
+        arrived = [e for e in self.daemon_log(node, job) if e["event"] == "hook_arrived" and e["phase"] == "epilog"]
+        return _moment(arrived[0])
 
     def kill_daemon(self, node: str) -> None:
         """kill -9, and wait until systemd has started the next one."""
@@ -436,6 +441,10 @@ class Stack:
     def main_pid(self, node: str) -> str:
         """The process of bridged on a node; "0" while there is none."""
         return self.exec(node, "systemctl", "show", "-p", "MainPID", "--value", "slurm-k8s-bridge").strip()
+
+
+def _moment(event: dict[str, Any]) -> float:
+    return datetime.fromisoformat(event["timestamp"]).timestamp()
 
 
 def _read_events(process: subprocess.Popen[str], watch: PodWatch) -> None:

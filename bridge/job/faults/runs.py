@@ -248,12 +248,16 @@ ENDED_BY_SLURM = Fault(
     "ended-by-slurm",
     Subject.JOB,
     Verdict.GONE,
-    "Slurm ended the job while its training ran",
+    "Slurm ended the job while its training ran: {message}",
     "",
-    "the epilog came before the training's end: scancel, time limit, preemption",
+    "SIGTERM came to bridgectl attach, or the epilog before the training's end: scancel, time limit, preemption, "
+    "requeue",
     phases=RUNNING,
-    advice="see with sacct whether scancel, the time limit or preemption ended it, and submit it again",
+    advice="nothing if it was meant to end; else see sacct for who ended it, and submit it again, with a longer --time "
+    "where that was too short",
 )
+ENDED_UNHEARD = "scancel, time limit or preemption"  # of ENDED_BY_SLURM, where slurmctld was not asked
+SIGTERM_ALONE = "SIGTERM (scancel --batch, or --signal)"  # the same, while slurmctld goes on with the job
 
 ROWS = (
     SPEC_REFUSED,

@@ -97,7 +97,8 @@ def test_attach_is_told_when_slurm_ends_the_job(world: World) -> None:
     attach.until(lines=1)
     assert node.epilog(job).exit() == 0
     assert attach.exit() == 75
-    assert attach.end is not None and attach.end["reason"] == f"failed: {ENDED_BY_SLURM.sentence}"
+    reason = ENDED_BY_SLURM.finding("scancel, time limit or preemption").sentence
+    assert attach.end is not None and attach.end["reason"] == f"ended: {reason}"
 
 
 def test_two_attaches_both_get_the_end(world: World) -> None:
