@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridge.cli import forward, sources
+from bridge.cli import processes, sources
 from bridge.cli.main import main
 from bridge.cli.processes import Sent
 
@@ -24,7 +24,7 @@ def test_what_came_of_it_is_told(
     asked: list[Any] = []
     shown = {"kind": "run", "run": {"job": 7, "pod_uids_here": ["a-uid"]}}
     monkeypatch.setattr(sources, "ask_once", lambda _: shown)
-    monkeypatch.setattr(forward.processes, "send", lambda *given: asked.append(given) or sent)
+    monkeypatch.setattr(processes, "send", lambda *given: (asked.append(given), sent)[1])
     assert main(["signal", "7", "usr1"]) == 0
     assert words in capsys.readouterr().out
     assert main(["signal", "7", "SIGUSR1", "-o", "json"]) == 0
