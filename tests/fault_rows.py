@@ -70,7 +70,7 @@ ON_THE_STACK = {
     "image-no-registry": _KUBELETS,
     "image-no-space": _IMAGES,
     "image-platform": _KUBELETS,
-    "image-pulling": "test_fault_rows.py::test_a_long_pull_is_told_while_it_lasts",
+    "image-pulling": "test_rows_of_images.py::test_a_long_pull_is_told_while_it_lasts",
     "image-throttled": _IMAGES,
     "image-unreachable": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
     "image-untrusted": _IMAGES,

@@ -68,6 +68,7 @@ def explained(told: Told, now: float) -> dict[str, Any]:
     }
     story["release"] = f"{run['obstacle']}; {row(run['hindrance']).cure}" if run.get("hindrance") else None
     story["suspicions"] = {rank: pod["suspicion"] for rank, pod in run["pods"].items() if pod.get("suspicion")}
+    story["progress"] = run.get("progress", "")
     story["done"] = run.get("done", [])
     story["timeline"] = [
         {"station": passed.station.name, "at": passed.at, "by": passed.station.by, "note": passed.note}
@@ -128,6 +129,7 @@ def _lines(story: dict[str, Any]) -> Iterator[str]:
     yield from _block("seen", story["source"])
     for rank, sentence in story["suspicions"].items():
         yield from _block(f"rank {rank}", sentence)
+    yield from _block("now", story["progress"])
     yield from _block("done", "; ".join(story["done"]))
     yield from _block("release", story["release"])
     yield from _block("told by", story["told_by"])

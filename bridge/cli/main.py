@@ -178,6 +178,6 @@ def _table(answer: dict[str, Any]) -> int:
         rank = "?" if run["rank"] is None else run["rank"]
         name = run.get("id") or run["job"]
         head = f"{name:>10} {run['user'] or '?':<10} {run['phase']:<9} {rank:>4} {len(run['nodes']):>5}"
-        word = f"not released yet: {run['obstacle']}" if run.get("obstacle") else run["sentence"]
+        word = f"not released yet: {run['obstacle']}" if run.get("obstacle") else run.get("progress") or run["sentence"]
         print(printable(f"{head} {run['workload'] or '-'}  {word}"))
     return 0

@@ -71,6 +71,7 @@ class ShownRun(BaseModel):
     nodes: list[str] = Field(default_factory=list)
     user: str | None = None
     sentence: str = ""
+    progress: str = ""
     obstacle: str = ""
     verdict: str | None = None
     reason: str | None = None
@@ -205,7 +206,8 @@ def _left_by(job: SlurmJob) -> Told | None:
 
 def own_jobs() -> list[dict[str, Any]]:
     """The rows of `ps` where no daemon is: the bridge jobs of whoever asks, as slurmctld tells of them."""
-    fields = ("job", "id", "restart", "workload", "phase", "rank", "nodes", "user", "sentence", "obstacle")
+    own = ("job", "id", "restart", "workload", "phase", "rank", "nodes", "user")
+    fields = (*own, "sentence", "progress", "obstacle")
     rows = ((job, _by_slurm_alone(job)) for job in slurm.own_jobs())
     return [{name: row[name] for name in fields} | {"nodes": _nodes(job)} for job, row in rows]
 

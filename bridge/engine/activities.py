@@ -152,6 +152,16 @@ class Report:
 
 
 @dataclass(frozen=True)
+class TellProgress:
+    """Put behind the user's own comment what the prolog waits for; whether that can be done or not."""
+
+    sentence: str
+    attempt: int
+    lane: ClassVar[str] = "slurm"
+    what: ClassVar[str] = "progress"
+
+
+@dataclass(frozen=True)
 class CancelJob:
     """End the job."""
 
@@ -256,6 +266,7 @@ Retried = (
     | ReadRefusals
     | TellShare
     | Report
+    | TellProgress
     | CancelJob
     | ExtendLimit
     | DrainNode

@@ -70,8 +70,14 @@ def _try_of(run: Run) -> int:
     """Which try of the job this was, from 1; after a hold that was released it begins anew."""
     if run.record is None:
         return run.key.restart + 1  # slurmrestd does not answer, so no comment ever said which
-    earlier = _TOLD_TRY.match(own_sentence(run.record.comment))
+    earlier = _TOLD_TRY.match(earlier_try(run))
     return 1 if earlier is None else int(earlier[1]) % _TRIES + 1
+
+
+def earlier_try(run: Run) -> str:
+    """What the job's comment said at the beginning of how often it was tried; '' for nothing."""
+    found = None if run.record is None else _TOLD_TRY.match(own_sentence(run.record.comment))
+    return "" if found is None else found[0]
 
 
 def _name(run: Run) -> str:

@@ -259,6 +259,16 @@ class Reported:
 
 
 @dataclass(frozen=True)
+class ProgressTold:
+    """The job's comment says what its prolog waits for; ``given_up`` why it does not. Nothing depends on it."""
+
+    at: float
+    sentence: str
+    given_up: str = ""
+    kind: Literal["progress_told"] = "progress_told"
+
+
+@dataclass(frozen=True)
 class Cancelled:
     """slurmctld accepted the end of the job; ``given_up`` why it did not."""
 
@@ -417,6 +427,7 @@ Event = Annotated[
     | GateOpened
     | ShareTold
     | Reported
+    | ProgressTold
     | Cancelled
     | Extended
     | Drained

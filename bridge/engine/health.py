@@ -82,8 +82,8 @@ class Health:
 def server_of(activity: Activity, apart: str = "") -> str:
     """Which server this activity speaks to, and where with another credential than the node's own, in which namespace:
     what becomes of one credential says nothing of the others."""
-    slurm = do.LearnJob | do.PollJob | do.Report | do.CancelJob | do.ExtendLimit | do.DrainNode | do.ResumeNode
-    if isinstance(activity, slurm):
+    job = do.LearnJob | do.PollJob | do.Report | do.TellProgress | do.CancelJob | do.ExtendLimit
+    if isinstance(activity, job | do.DrainNode | do.ResumeNode):
         return SLURMRESTD
     as_the_node = do.ProveNode | do.LookAtNode | do.CountNodeFaults
     return KUBERNETES if isinstance(activity, as_the_node) or not apart else f"{KUBERNETES} in {apart}"
@@ -93,7 +93,9 @@ def _fault(event: events.Event | None) -> str:
     match event:
         case events.Failed(sentence=sentence) | events.NotReporting(sentence=sentence):
             return sentence
-        case events.Reported(given_up=given_up) | events.Cancelled(given_up=given_up):
+        case events.Reported(given_up=given_up) | events.ProgressTold(given_up=given_up):
+            return given_up
+        case events.Cancelled(given_up=given_up):
             return given_up
         case events.Drained(given_up=given_up) | events.Resumed(given_up=given_up):
             return given_up

@@ -7,7 +7,7 @@ A ladder of guards; each ends in a verdict, an answer, or in going on waiting. O
 from dataclasses import replace
 
 from bridge.config import Config
-from bridge.engine import drain, own_node
+from bridge.engine import drain, own_node, progress
 from bridge.engine.ending import Ending, ending_of, requeue_of, told
 from bridge.engine.placing import rendered
 from bridge.engine.state import Answer, Effort, Judgement, Phase, Run, Suspicion, Workload
@@ -75,7 +75,7 @@ def _advance_batch(config: Config, run: Run, at: float) -> Run:
         return _settle(config, run, at)
     if _has_started(run):
         return _ready(config, run, at)
-    return run
+    return progress.advance(config, run, at)
 
 
 def _judge(config: Config, run: Run, at: float) -> Run:

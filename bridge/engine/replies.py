@@ -124,6 +124,10 @@ def _reported(run: Run, event: events.Reported) -> Run:
     return replace(run, reported=event.sentence, untold=event.given_up, trouble=event.given_up or run.trouble)
 
 
+def _progress_told(run: Run, event: events.ProgressTold) -> Run:
+    return replace(run, progress_told=event.sentence)
+
+
 def _cancelled(run: Run, event: events.Cancelled) -> Run:
     return replace(run, cancel=Effort.GIVEN_UP if event.given_up else Effort.DONE)
 
@@ -161,6 +165,7 @@ HANDLERS: Handlers = {
     events.Listed: _listed,
     events.HookLeft: _hook_left,
     events.Reported: _reported,
+    events.ProgressTold: _progress_told,
     events.Cancelled: _cancelled,
     events.Extended: _extended,
     events.Drained: _drained,

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from bridge import wellknown
+from bridge import clock, wellknown
+from bridge.engine import progress
 from bridge.engine.release import hindrance, obstacle
 from bridge.engine.state import Effort, Phase, Run, Workload
 from bridge.slurmrest.api import JobRecord
@@ -14,8 +15,8 @@ _PODS_LEFT = 50  # in the file beside the output
 _PODS_SHOWN = 500  # of one run; a suspicion may have 1,000 characters
 
 
-def row(run: Run) -> dict[str, Any]:
-    """One line of `ps`."""
+def row(run: Run, at: float) -> dict[str, Any]:
+    """One line of `ps`; ``at`` is now, by the boot clock."""
     return {
         "job": run.key.job_id,
         "id": str(run.key.job_id) if run.record is None else run.record.named,
@@ -26,6 +27,7 @@ def row(run: Run) -> dict[str, Any]:
         "nodes": list(run.nodes),
         "user": None if run.allocation is None else run.allocation.user,
         "sentence": run.sentence or (run.judgement.sentence if run.judgement else ""),
+        "progress": progress.sentence(run, at),
         "obstacle": obstacle(run),
     }
 
@@ -57,7 +59,11 @@ def timeline(run: Run, written: float) -> dict[str, str] | None:
     (on every node but the batch node, or without a word of slurmctld). ``written``: seconds since the epoch."""
     if not run.is_batch or run.record is None or not run.record.stdout:
         return None
-    told = {"v": wellknown.TIMELINE_VERSION, "written": round(written), "run": row(run) | detail(run, _PODS_LEFT)}
+    told = {
+        "v": wellknown.TIMELINE_VERSION,
+        "written": round(written),
+        "run": row(run, clock.now()) | detail(run, _PODS_LEFT),
+    }
     return {"output": run.record.stdout, "text": json.dumps(told, indent=1) + "\n"}
 
 

@@ -60,6 +60,7 @@ class SlurmWork:
             do.LearnJob: _of(self._learn),
             do.PollJob: _of(self._poll),
             do.Report: _of(self._report),
+            do.TellProgress: _of(self._tell_progress),
             do.CancelJob: _of(self._cancel),
             do.ExtendLimit: _of(self._extend),
             do.DrainNode: _of(self._drain),
@@ -105,6 +106,19 @@ class SlurmWork:
             log.warning("report_given_up", error=str(error))
             return events.Reported(clock.now(), activity.sentence, given_up=of_slurm(error).sentence)
         return events.Reported(clock.now(), activity.sentence)
+
+    def _tell_progress(self, task: Task, activity: do.TellProgress) -> events.Event:
+        """Tried once: the next sentence is another one, and the verdict's must not find the way taken."""
+        try:
+            who = self._who(task)
+            record = self._record(task, who)
+            self._rest.set_comment(who, record, with_sentence(record.comment, activity.sentence))
+        except Observed:
+            return events.ProgressTold(clock.now(), activity.sentence, given_up=SLURM_NO_TOKEN.finding().sentence)
+        except BridgeError as error:
+            log.info("progress_not_told", error=str(error))
+            return events.ProgressTold(clock.now(), activity.sentence, given_up=of_slurm(error).sentence)
+        return events.ProgressTold(clock.now(), activity.sentence)
 
     def _cancel(self, task: Task, _activity: do.CancelJob) -> events.Event:
         try:

@@ -248,6 +248,10 @@ class Run:
     sentence: str = ""
     reported: str = ""
     untold: str = ""  # why the job's comment does not say it
+    progress: str = ""  # what the comment shall say meanwhile; see `progress`
+    progress_at: float | None = None
+    progress_count: int = 0
+    progress_told: str = ""
     cancel: Effort = Effort.NOT_WANTED
     extend: Effort = Effort.NOT_WANTED
     drain: Effort = Effort.NOT_WANTED

@@ -144,7 +144,7 @@ class UserDoor:
         run = self._latest(request, peer)
         if run is None:
             return _error(messages.NO_RUN_HERE.sentence(job=request.job))
-        return {"kind": "run", "run": shown.row(run) | shown.detail(run) | self._place(run)}
+        return {"kind": "run", "run": shown.row(run, clock.now()) | shown.detail(run) | self._place(run)}
 
     def _logs(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
         """A rank's last lines, from its kubelet: what the hub keeps is `attach`'s, and is read once."""
@@ -261,7 +261,7 @@ def _rows(runs: Iterable[Run]) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     size, listed = 0, list(runs)
     for run in reversed(listed):
-        row = shown.row(run)
+        row = shown.row(run, clock.now())
         size += len(json.dumps(row))
         if size > _ROWS_LIMIT:
             break

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from bridge.config import Config
 from bridge.engine import activities as do
-from bridge.engine import drain, own_node
+from bridge.engine import drain, own_node, progress
 from bridge.engine.activities import Activity
 from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment, minutes_waited
 from bridge.engine.release import MEMBER_PATIENCE
@@ -141,6 +141,8 @@ def _slurm(run: Run) -> Iterator[Activity]:
         yield do.Report(run.sentence, run.tried("report"))
     elif run.cancel is Effort.WANTED:
         yield do.CancelJob(run.tried("cancel"))
+    elif run.judgement is None and run.prolog_answer is None and run.progress != run.progress_told:
+        yield do.TellProgress(run.progress, run.tried("progress"))
     if run.stop_asked and not run.stop_cause and run.outcome is None and run.allocation is not None:
         yield do.LearnJob(run.allocation.told_job_id, run.tried("learn"))
     if run.unmarked and run.phase is Phase.RUNNING:
@@ -218,6 +220,9 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
         yield run.began + config.timing.member_patience
         if run.look_due is not None:
             yield run.look_due
+        progress_due = progress.due(config, run) if run.is_batch else None
+        if progress_due is not None:
+            yield progress_due
         if run.judged_at is not None:
             yield run.judged_at + SETTLE_LIMIT
             yield run.judged_at + drain.PATIENCE

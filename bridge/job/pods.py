@@ -8,6 +8,7 @@ from bridge import wellknown
 Object = dict[str, Any]
 
 _TIMES = ("scheduled_at", "sandbox_at", "started_at", "ready_at")
+_AS_IT_SHOULD = (None, "ContainerCreating", "PodInitializing")  # reasons of a container that waits for its turn
 _TEXT_LIMIT = 1000  # characters kept of a message that a registry or a user's image may have written
 
 
@@ -33,7 +34,7 @@ class PodFacts:
     of scheduling gates that are not the bridge's. Kubernetes' own times, RFC 3339 in whole seconds and '' while there
     is none: ``scheduled_at`` the pod was bound to its node, ``sandbox_at`` its network and volumes were there and its
     images began to be pulled (told since Kubernetes 1.29), ``started_at`` its training container was started,
-    ``ready_at`` it became Ready.
+    ``ready_at`` it became Ready. ``pulling`` is the image that its node fetches, as far as the status tells.
     """
 
     name: str
@@ -60,6 +61,7 @@ class PodFacts:
     sandbox_at: str = ""
     started_at: str = ""
     ready_at: str = ""
+    pulling: str = ""
 
     @property
     def started(self) -> bool:
@@ -114,6 +116,7 @@ def pod_facts(pod: Object) -> PodFacts | None:
         sandbox_at=_since(status, "PodReadyToStartContainers"),
         started_at=str((state.get("running") or state.get("terminated") or {}).get("startedAt") or ""),
         ready_at=_since(status, "Ready"),
+        pulling=_pulling(spec, status),
     )
 
 
@@ -140,7 +143,7 @@ def _waiting(status: Object) -> tuple[str, Object]:
     states = (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or [])
     for item in states:
         waiting: Object = (item.get("state") or {}).get("waiting") or {}
-        if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+        if waiting.get("reason") not in _AS_IT_SHOULD:
             return str(item.get("name", "")), waiting
     return "", {}
 
@@ -160,6 +163,21 @@ def _image(spec: Object, waiting: str) -> str:
     wanted = waiting or wellknown.CONTAINER
     named = [item for item in containers if item.get("name") == wanted] or containers
     return str(named[0].get("image", "")) if named else ""
+
+
+def _pulling(spec: Object, status: Object) -> str:
+    """The image of the container whose turn it is, once network and volumes are there; '' while one runs before it, or
+    waits with a fault. What stands between image and start is quick."""
+    if not _since(status, "PodReadyToStartContainers"):
+        return ""
+    initial = status.get("initContainerStatuses") or []
+    for item in initial + (status.get("containerStatuses") or []):
+        state = item.get("state") or {}
+        if "terminated" in state or ("running" in state and item not in initial):
+            continue
+        waits = "running" not in state and (state.get("waiting") or {}).get("reason") in _AS_IT_SHOULD
+        return _image(spec, str(item.get("name", ""))) if waits else ""
+    return ""
 
 
 def _other_gates(spec: Object) -> str:

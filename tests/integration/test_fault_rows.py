@@ -112,15 +112,6 @@ def test_a_webhook_that_does_not_answer_is_nobodys_mistake(stack: Stack) -> None
     assert stack.state(job) == "COMPLETED"
 
 
-def test_a_long_pull_is_told_while_it_lasts(stack: Stack) -> None:
-    with stack.registry_answering("hang"):
-        job = stack.submit(manifest(stack, imagePullPolicy="Always"), *HERE)
-        words = f"image {stack.images['small']} is still being pulled"
-        eventually(lambda: explaining(stack, job, words), 60, "a prolog that waits for the image")
-    stack.await_end(job, 90)
-    assert stack.state(job) == "COMPLETED"
-
-
 def explaining(stack: Stack, job: Job, words: str) -> bool:
     """Whether the owner of a job that waits is told so."""
     said = stack.exec("compute1", "bridgectl", "explain", str(job.id), user=job.user, check=False)

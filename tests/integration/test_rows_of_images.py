@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from .rows import Case, hindered
+from .rows import Case, explained, hindered, manifest, meets
 from .specs import container_job
-from .stack import Stack
+from .stack import Stack, eventually
 
 pytestmark = pytest.mark.usefixtures("soon_missed")
 
@@ -41,3 +41,23 @@ def test_images_that_do_not_come(stack: Stack) -> None:
             Case("image-broken", pulling(f"{faulty}/no-archive:1"), node="compute1"),
             Case("image-broken", pulling(f"{faulty}/no-gzip:1"), node="compute1"),
         )
+
+
+def test_a_long_pull_is_told_while_it_lasts(stack: Stack) -> None:
+    image = stack.images["small"]
+    said = f"image {image} is being pulled on compute1, compute2 for "
+    with stack.registry_answering("hang"):
+        job = stack.submit(manifest(stack, imagePullPolicy="Always"), "-N2", "--mem=256M")
+        eventually(lambda: f"k8s=job.yaml | k8s: {said}" in stack.comment(job), 120, f"a pull in the comment of {job}")
+        story = explained(stack, job)
+        assert story["progress"].startswith(said)
+        assert meets("image-pulling", "\n".join(story["suspicions"].values()))
+        assert explained(stack, job, "compute2")["progress"].startswith(
+            f"image {image} is being pulled on compute2 for "
+        )
+        for verb in ("ps", "explain"):
+            told = stack.exec("compute1", "bridgectl", verb, *([str(job.id)] if verb == "explain" else []), user="ml")
+            assert said in " ".join(told.split())
+        assert said in stack.exec("login", "bridgectl", "ps", user="ml")
+    stack.await_end(job, 120)
+    assert stack.sacct(job, "Comment").startswith("k8s=job.yaml | k8s: finished: 2/2 ranks exited 0; ready after ")

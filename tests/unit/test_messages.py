@@ -31,6 +31,7 @@ FACTS = {
     "bridge/cli/gc.py": "labels of a list of workloads, each of which has its message",
     "bridge/cli/main.py": "labels of status and ps",
     "bridge/cli/sources.py": "who told it",
+    "bridge/engine/progress.py": "what lasts and is no fault; where it becomes one, the row image-pulling tells it",
     "bridge/engine/shown.py": "what the bridge has done about a run, beside its row",
 }
 OWN_ERRORS = {

@@ -37,11 +37,11 @@ def flat(model: dict[str, Any]) -> list[str]:
 def test_the_fields_are_those_that_are_documented() -> None:
     story = batch(1).created().sees(pod(0)).sees(ready(0))
     story.sees(replace(pod(0), gate=None, node="compute1", phase="Failed", failure="Evicted", failure_message="disk"))
-    run = {**shown.row(story.run), **shown.detail(story.run), "namespace": "slurm-jobs"}
+    run = {**shown.row(story.run, story.at), **shown.detail(story.run), "namespace": "slurm-jobs"}
     assert story.run.outcome is not None, "else its fields were not compared"
     assert sorted(flat(run)) == sorted(fields_of("bridgectl show"))
     assert sorted(flat(ShownRun.model_validate(run).model_dump())) == sorted(fields_of("bridgectl show"))
-    assert sorted(shown.row(story.run)) == sorted(fields_of("bridgectl ps"))
+    assert sorted(shown.row(story.run, story.at)) == sorted(fields_of("bridgectl ps"))
     assert sorted(as_objects()[0]) == sorted(fields_of("bridgectl explain --table"))
 
 

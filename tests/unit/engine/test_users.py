@@ -273,7 +273,7 @@ def test_a_run_with_more_pods_than_a_frame_has_room_for_is_shown() -> None:
     nodes = tuple(f"a-node-with-a-long-name-{rank}.cluster.example" for rank in range(count))
     bad = dict.fromkeys(range(0, count, 100), story.run.suspicions[0])
     run = replace(story.run, nodes=nodes, pods=pods, suspicions=bad)
-    told = shown.row(run) | shown.detail(run)
+    told = shown.row(run, 0.0) | shown.detail(run)
     encode({"kind": "run", "run": told})
     assert set(bad) <= set(told["pods"])
     assert (len(told["pods"]), told["pods_left_out"]) == (500, count - 500)
