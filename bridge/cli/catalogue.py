@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from bridge.cli.table import cell
 from bridge.job.faults import TABLE, Fault, Moment, Subject
 from bridge.job.faults.row import CONSEQUENCES
-from bridge.messages.pages import SPEAKERS
+from bridge.messages.pages import MESSAGES, SPEAKERS
 
 _HEAD = """# Messages
 
@@ -27,6 +27,18 @@ def as_page() -> str:
         parts += [f"\n## Observed of: {subject.value}\n", _COLUMNS]
         parts += [_line(row.name, row.cause, "<br>".join(consequences(row)), row.cure or row.advice) for row in rows]
     return "\n".join(parts)
+
+
+def entry(name: str) -> dict[str, str] | None:
+    """The message of this name, or the row of the fault table; None for a name that neither has."""
+    for item in MESSAGES:
+        if item.name == name:
+            return {"name": name, "cause": item.cause, "consequence": item.consequence, "cure": item.cure}
+    for row in TABLE:
+        if row.name == name:
+            told = "; ".join(consequences(row))
+            return {"name": name, "cause": row.cause, "consequence": told, "cure": row.cure or row.advice}
+    return None
 
 
 def consequences(fault: Fault) -> Iterator[str]:

@@ -1,5 +1,5 @@
 """`bridgectl explain`: one job's time line over Slurm and Kubernetes, what it waited for, where it failed and what to
-do; and the fault table itself."""
+do; one message of the catalogue; and the fault table itself."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge import clock, wellknown
-from bridge.cli import sources, table, timeline
+from bridge.cli import catalogue, sources, table, timeline
 from bridge.cli.jobid import job_id
 from bridge.cli.sources import Told
 from bridge.errors import Misused
@@ -22,11 +22,14 @@ _WIDTH = 100
 
 
 def explain(options: argparse.Namespace) -> int:
-    """The table, or one job's story."""
+    """The table, one message, or one job's story."""
     if sum((options.table, options.job is not None, options.file is not None)) != 1:
         raise Misused(messages.EXPLAIN_WHAT.sentence())
     if options.table:
         print(_table(options.output))
+        return 0
+    if options.job is not None and (message := catalogue.entry(options.job)) is not None:
+        print(json.dumps(message, indent=2) if options.output == "json" else "\n".join(_entry(message)))
         return 0
     told = sources.run_of(job_id(options.job)) if options.file is None else sources.from_file(options.file)
     story = explained(told, clock.wall())
@@ -36,7 +39,9 @@ def explain(options: argparse.Namespace) -> int:
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     """What explain takes."""
-    verb.add_argument("job", nargs="?", metavar="JOBID")
+    verb.add_argument(
+        "job", nargs="?", metavar="JOBID", help="a job, or the name of a message as it stands in brackets"
+    )
     verb.add_argument("--file", type=Path, help=f"what an epilog left of a run: OUTPUT{wellknown.TIMELINE_SUFFIX}")
     verb.add_argument("--table", action="store_true", help="all rows of the fault table")
     verb.add_argument("-o", "--output", choices=["text", "json", "markdown"], default="text")
@@ -133,6 +138,12 @@ def _lines(story: dict[str, Any]) -> Iterator[str]:
     yield from _block("done", "; ".join(story["done"]))
     yield from _block("release", story["release"])
     yield from _block("told by", story["told_by"])
+
+
+def _entry(message: dict[str, str]) -> Iterator[str]:
+    yield message["name"]
+    for label, part in (("what", "cause"), ("means", "consequence"), ("cure", "cure")):
+        yield from _block(label, message[part])
 
 
 def _time_line(line: list[dict[str, Any]]) -> Iterator[str]:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from bridge import wellknown
 from bridge.cli import slurm
+from bridge.cli.fields import File, ShownRun, Slurm
 from bridge.cli.jobid import JobId
 from bridge.cli.slurm import SlurmJob
 from bridge.errors import AllocationError, BridgeError, Misused
@@ -22,83 +23,6 @@ from bridge.wire.client import ask_once
 
 _FILE_LIMIT = 2 * 1024 * 1024  # bytes
 _LIVE = ("RUNNING", "CONFIGURING", "PENDING", "SUSPENDED", "COMPLETING")
-
-
-class _Pod(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    name: str = ""
-    node: str = ""
-    phase: str = ""
-    started: bool = False
-    exit: int | None = None
-    suspicion: str | None = None
-    scheduled_at: str = ""
-    sandbox_at: str = ""
-    started_at: str = ""
-    ready_at: str = ""
-    finished_at: str = ""
-
-
-class _Slurm(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    submitted: float = 0
-    eligible: float = 0
-    allocated: float = 0
-    output: str = ""
-
-
-class _Outcome(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    exit: int
-    reason: str = ""
-
-
-class ShownRun(BaseModel):
-    """A run as `show` tells it: the fields that `-o json` keeps. Whoever wrote it, a daemon of another version or the
-    job's own user in a file, it is this or it is refused."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    job: int
-    id: str = ""
-    restart: int | None = None
-    workload: str | None = None
-    phase: str = "unknown"
-    rank: int | None = None
-    nodes: list[str] = Field(default_factory=list)
-    user: str | None = None
-    sentence: str = ""
-    progress: str = ""
-    obstacle: str = ""
-    verdict: str | None = None
-    reason: str | None = None
-    fault: str | None = None
-    hindrance: str | None = None
-    done: list[str] = Field(default_factory=list)
-    workload_state: str = "unknown"
-    workload_uid: str = ""
-    namespace: str = ""
-    pods: dict[int, _Pod] = Field(default_factory=dict)
-    pods_left_out: int = 0
-    outcome: _Outcome | None = None
-    notices: list[str] = Field(default_factory=list)
-    trouble: str = ""
-    stations: dict[str, float] = Field(default_factory=dict)
-    slurm: _Slurm | None = None
-    image: str = ""
-    leftovers: list[str] = Field(default_factory=list)
-    pod_uids_here: list[str] = Field(default_factory=list)
-
-
-class _File(BaseModel):
-    """The file that an epilog left beside the output."""
-
-    v: int = Field(le=wellknown.TIMELINE_VERSION)
-    written: float
-    run: ShownRun
 
 
 @dataclass(frozen=True)
@@ -159,7 +83,7 @@ def _check_alone(asked: JobId) -> None:
 def from_file(path: Path) -> Told:
     """What an epilog left. Raises BridgeError for a file that is none of these."""
     try:
-        left = _File.model_validate_json(_bytes_of(path))
+        left = File.model_validate_json(_bytes_of(path))
     except OSError as error:
         raise BridgeError(messages.FILE_UNREADABLE.sentence(path=path, why=error.strerror)) from error
     except ValueError as error:
@@ -232,7 +156,7 @@ def _by_slurm_alone(job: SlurmJob) -> dict[str, Any]:
         user=job.user or None,
         sentence=job.said,
         trouble=_why_so_little(job),
-        slurm=_Slurm.model_validate(times),
+        slurm=Slurm.model_validate(times),
     )
     return run.model_dump()
 

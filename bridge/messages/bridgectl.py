@@ -217,7 +217,7 @@ STRAY_POD = Message(
 )
 EXPLAIN_WHAT = Message(
     "explain-what",
-    "explain takes a JOBID, or --table, or --file FILE",
+    "explain takes a JOBID, or the name of a message, or --table, or --file FILE",
     _UNANSWERED,
     "give exactly one of them",
 )

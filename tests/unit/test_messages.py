@@ -1,6 +1,7 @@
 """The catalogue of messages: whole, one for each name, and nobody speaks beside it."""
 
 import ast
+import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridge.cli.catalogue import as_page, consequences
+from bridge.cli.main import main
 from bridge.job.faults import TABLE
 from bridge.messages.pages import MESSAGES
 from tests.unit.spoken import leaks, sources, strays
@@ -158,6 +160,15 @@ def test_what_is_refused_in_a_spec_has_a_cure(file: str) -> None:
         elif name in ("AllocationError", "_refused") and "hostlist" not in file:
             said = ast.unparse(call.args[0])
             assert re.search(r"[;:] ", said) or "reason" in said, said
+
+
+@pytest.mark.parametrize("name", [entry[0] for entry in CATALOGUE])
+def test_bridgectl_explains_every_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", name]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"{name}\nwhat:    ") and "\nmeans:   " in told and "\ncure:    " in told
+    assert main(["explain", name, "-o", "json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"name", "cause", "consequence", "cure"}
 
 
 def test_the_page_is_what_the_code_says() -> None:

@@ -43,7 +43,7 @@ def test_the_table_is_json_too(capsys: pytest.CaptureFixture[str], words: tuple[
 @pytest.mark.parametrize("words", [[], ["7", "--table"]])
 def test_it_wants_a_job_or_the_table(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     assert main(["explain", *words]) == wellknown.EXIT_USAGE
-    assert capsys.readouterr().err.startswith("bridgectl: explain takes a JOBID, or --table")
+    assert capsys.readouterr().err.startswith("bridgectl: explain takes a JOBID, or the name of a message, or")
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bridge.cli.sources import ShownRun, from_file
+from bridge.cli.fields import ShownRun
+from bridge.cli.sources import from_file
 from bridge.cli.table import as_objects
 from bridge.engine import events, shown
 
