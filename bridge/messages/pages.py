@@ -2,7 +2,7 @@
 
 from bridge.messages import Message, bridgectl, bridged, hook, workloads
 
-_PAGES = {
+PAGES = {
     "bridgectl says of itself": bridgectl,
     "bridged says of itself": bridged,
     "bridged says of workloads": workloads,
@@ -11,6 +11,6 @@ _PAGES = {
 
 SPEAKERS = {
     speaker: tuple(value for value in vars(page).values() if isinstance(value, Message))
-    for speaker, page in _PAGES.items()
+    for speaker, page in PAGES.items()
 }
 MESSAGES = tuple(message for said in SPEAKERS.values() for message in said)

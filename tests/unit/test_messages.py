@@ -5,13 +5,15 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from string import Formatter
 
 import pytest
 
 from bridge.cli.catalogue import as_page, consequences
 from bridge.cli.main import main
 from bridge.job.faults import TABLE
-from bridge.messages.pages import MESSAGES
+from bridge.messages import Message
+from bridge.messages.pages import MESSAGES, PAGES
 from tests.unit.spoken import leaks, sources, strays
 
 ROOT = Path(__file__).parents[2]
@@ -145,6 +147,38 @@ def tell():
         return {"sentence": f"it says {error}"}
 """
     assert leaks(text) == ["tell"]
+
+
+def _fields(template: object) -> set[str]:
+    """The words that a message, or a clause on one of the pages, needs."""
+    text = f"{template.cause} {template.cure}" if isinstance(template, Message) else str(template)
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def _wanting(text: str) -> list[str]:
+    """Messages that are told without one of their words, or with one too many."""
+    found = []
+    for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)):
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("sentence", "format"):
+            continue
+        name, given = ast.unparse(call.func.value).rpartition(".")[2], {word.arg for word in call.keywords}
+        known = [_fields(vars(page)[name]) for page in PAGES.values() if name in vars(page)]
+        if known and None not in given and given not in known:
+            found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_a_message_gets_the_words_that_it_needs(file: str) -> None:
+    assert _wanting((ROOT / file).read_text()) == []
+
+
+def test_a_word_that_is_missing_would_be_found() -> None:
+    assert _wanting("messages.NO_TOKEN.sentence()\nmessages.NO_TOKEN.sentence(why=1)") == ["NO_TOKEN"]
+    assert _wanting("NO_TOKEN.sentence(why=1, whose=2)\nmessages.SCAN_UNSEEN.format(path=1)") == [
+        "NO_TOKEN",
+        "SCAN_UNSEEN",
+    ]
 
 
 REFUSALS = [file for file in FILES if file.startswith(("bridge/job/", "bridge/slurm/", "bridge/engine/placing"))]
