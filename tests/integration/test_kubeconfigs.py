@@ -26,7 +26,7 @@ def made(stack: Stack, node: str, folder: Path) -> str:
     words = ["--kubeconfig", stack.description["admin_kubeconfig"], "--server", "https://kube-apiserver:6443"]
     words += ["--node", node, "--out", str(out), "--account", _ACCOUNT]
     path = f"{Path(stack.description['kubectl']).parent}:{os.environ['PATH']}"
-    subprocess.run([str(_RBAC / "node-kubeconfig"), *words], check=True, env={"PATH": path})
+    subprocess.run([str(_RBAC / "node-kubeconfig"), *words], check=True, env={"PATH": path, "HOME": str(folder)})
     return out.read_text()
 
 
