@@ -75,13 +75,13 @@ def test_a_lost_journal_changes_nothing_for_a_training(stack: Stack, what: str) 
 
 def test_a_journal_from_a_waiting_prolog_is_put_back_under_its_training(stack: Stack) -> None:
     """By that journal no pod has started and no hook is there: what runs now is believed instead."""
-    stack.registry({"mode": "hang", "match": "/skb/small/"})
     training = f"{UNTIL_LET_GO}; echo trained; exit 3"
-    job = stack.submit(manifest(stack, "sh", "-c", training, imagePullPolicy="Always"), "-N2", "-c1")
-    eventually(lambda: [pod["spec"].get("nodeName") for pod in stack.objects("pods")] == list(NODES), 60, "bound pods")
-    for node in NODES:
-        saved(stack, node)
-    stack.registry({"mode": "ok"})
+    with stack.registry_answering("hang"):
+        job = stack.submit(manifest(stack, "sh", "-c", training, imagePullPolicy="Always"), "-N2", "-c1")
+        bound = "bound pods"
+        eventually(lambda: [pod["spec"].get("nodeName") for pod in stack.objects("pods")] == list(NODES), 60, bound)
+        for node in NODES:
+            saved(stack, node)
     eventually(lambda: _trains(stack, job), 90, "training")
     for node in NODES:
         lost(stack, node, "restored")

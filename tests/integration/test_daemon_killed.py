@@ -16,13 +16,12 @@ def always_pulled(image: str, script: str) -> str:
 
 
 def test_in_the_middle_of_the_prologs_wait(stack: Stack) -> None:
-    stack.registry({"mode": "hang"})
-    job = stack.submit(always_pulled(stack.images["small"], "echo done"), "-N2", "--gpus-per-node=2")
-    eventually(lambda: len(stack.names("pods")) == 2 and _scheduled(stack) == 2, 30, "pods waiting for their image")
-    for node in NODES:
-        stack.kill_daemon(node)
-    assert stack.show(job)["Reason"] == "Prolog"
-    stack.registry({"mode": "ok"})
+    with stack.registry_answering("hang"):
+        job = stack.submit(always_pulled(stack.images["small"], "echo done"), "-N2", "--gpus-per-node=2")
+        eventually(lambda: len(stack.names("pods")) == 2 and _scheduled(stack) == 2, 30, "pods waiting for their image")
+        for node in NODES:
+            stack.kill_daemon(node)
+        assert stack.show(job)["Reason"] == "Prolog"
     stack.await_end(job, 90)
     assert stack.sacct(job, "State,ExitCode") == "COMPLETED|0:0"
     assert stack.output(job) == "done\ndone\n"

@@ -21,9 +21,8 @@ _BOTH = ("-N2", "--gpus-per-node=2")
 @pytest.fixture
 def stuck(stack: Stack) -> Iterator[Stack]:
     """A stack whose registry has a bad night: no image comes."""
-    stack.registry({"mode": "503", "match": "/skb/small/"})
-    yield stack
-    stack.registry({"mode": "ok"})
+    with stack.registry_answering("503"):
+        yield stack
     stack.exec("login", "scancel", "-u", "ml", check=False)
 
 

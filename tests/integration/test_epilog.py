@@ -40,7 +40,6 @@ def test_with_nothing_but_a_job_id_and_a_lost_journal(stack: Stack) -> None:
 
 def test_whose_prolog_died_half_way(stack: Stack) -> None:
     """slurmd sees a prolog killed by a signal: it drains the node, as it must, and runs the epilog."""
-    stack.registry({"mode": "ok"})
     spec = container_job("registry:5000/skb/nothing:1", "true")
     job = stack.submit(spec, *_ON_COMPUTE1)
     eventually(lambda: stack.names("pods"), 20, "a pod")

@@ -6,8 +6,9 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
+from .nodes import stopped
 from .specs import container_job, stubborn
 from .stack import Job, Stack, eventually
 from .vigil import Vigil, watching
@@ -57,16 +58,6 @@ def bare_epilog(stack: Stack, job: Job) -> None:
     stack.exec(_NODE, "env", "-i", f"SLURM_JOB_ID={job.id}", _HOOK)
 
 
-@contextmanager
-def without_kubelet(stack: Stack) -> Iterator[None]:
-    """The node's kubelet is dead."""
-    stack.exec(_NODE, "systemctl", "stop", "kubelet")
-    try:
-        yield
-    finally:
-        stack.exec(_NODE, "systemctl", "start", "kubelet")
-
-
 def test_a_prestop_that_hangs_and_a_process_that_ignores_sigterm(stack: Stack) -> None:
     hook = {"preStop": {"exec": {"command": ["sleep", "300"]}}}
     job = holding(stack, stubborn(stack.images["small"], "hold-gpu 300", 4, lifecycle=hook))
@@ -104,7 +95,7 @@ def freeze(stack: Stack, pids: list[int]) -> tuple[bool, str]:
 
 def test_a_pod_whose_kubelet_is_dead(stack: Stack) -> None:
     job = holding(stack, container_job(stack.images["small"], _GENTLE))
-    with vigil_over(stack, job) as vigil, without_kubelet(stack):
+    with vigil_over(stack, job) as vigil, stopped(stack, _NODE, "kubelet"):
         cancel(stack, job)
         pod = f"slurm-demo-{job.id}-0-worker-0"
         eventually(lambda: f"Kubernetes still shows {pod}" in obstacle(stack, job), 30, "the reason why it waits")
@@ -115,7 +106,7 @@ def test_a_pod_whose_kubelet_is_dead(stack: Stack) -> None:
 def test_a_pod_deleted_by_force_whose_process_lives_on(stack: Stack) -> None:
     job = holding(stack, container_job(stack.images["small"], _GENTLE))
     uid = pod_of(stack, job)
-    with vigil_over(stack, job) as vigil, without_kubelet(stack):
+    with vigil_over(stack, job) as vigil, stopped(stack, _NODE, "kubelet"):
         cancel(stack, job)
         name = f"slurm-demo-{job.id}-0-worker-0"
         stack.kubectl("-n", stack.namespace, "delete", "pod", name, "--force", "--grace-period=0")
@@ -197,16 +188,17 @@ def test_two_epilogs_at_once(stack: Stack) -> None:
 
 def test_an_epilog_before_its_prolog_has_ended(stack: Stack) -> None:
     """The kubelet does not end a pod whose image it is pulling, so the epilog waits for the registry here."""
-    stack.registry({"mode": "hang"})
-    image = stack.images["small"]
-    job = stack.submit(stubborn(image, "hold-gpu 300", 2, imagePullPolicy="Always"), *_ON_IT)
-    eventually(lambda: any(pod["spec"].get("nodeName") for pod in stack.objects("pods")), 30, "a pod on the node")
-    with vigil_over(stack, job) as vigil, ThreadPoolExecutor() as pool:
-        epilog = pool.submit(bare_epilog, stack, job)
-        vigil.stays_held(3)
-        stack.registry({"mode": "ok"})
-        epilog.result()
-        assert stack.names("pods") == []
+    spec = stubborn(stack.images["small"], "hold-gpu 300", 2, imagePullPolicy="Always")
+    with ExitStack() as hanging:
+        hanging.enter_context(stack.registry_answering("hang"))
+        job = stack.submit(spec, *_ON_IT)
+        eventually(lambda: any(pod["spec"].get("nodeName") for pod in stack.objects("pods")), 30, "a pod on the node")
+        with vigil_over(stack, job) as vigil, ThreadPoolExecutor() as pool:
+            epilog = pool.submit(bare_epilog, stack, job)
+            vigil.stays_held(3)
+            hanging.close()
+            epilog.result()
+            assert stack.names("pods") == []
     stack.await_ended([job], 60)
     assert stack.sacct(job, "State,ExitCode") == "FAILED|75:0", "no script may believe that it has pods"
 

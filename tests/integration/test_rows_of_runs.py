@@ -53,26 +53,29 @@ def cancel(stack: Stack, *jobs: Job) -> None:
 
 def test_hooks_that_are_killed(stack: Stack) -> None:
     """By hand: slurmd itself would take the node for broken."""
-    stack.registry({"mode": "hang", "match": "/skb/small/"})
-    left = stack.submit(None, *_ON, "compute1", script=_SLEEPS)
-    stack.write(f"{left.directory}/job.yaml", manifest(stack, imagePullPolicy="Always"))
-    ending = "until [ -e /tmp/let-go ]; do sleep 0.2; done"
-    unscanned = stack.submit(stubborn(stack.images["small"], ending, 300), *_ON, "compute2", script=_SLEEPS)
-    for job in (left, unscanned):
-        stack.await_state(job, "RUNNING")
-    hook = started(stack, "compute1", prolog(stack, "compute1", left))
-    eventually(lambda: explained(stack, left).get("phase") == "prolog", 30, "a run")
-    stack.exec("compute1", "kill", "-9", hook)
-    eventually(lambda: explained(stack, unscanned, "compute2").get("phase") == "running", 60, "a training")
-    hook = started(stack, "compute2", epilog(unscanned))
-    eventually(lambda: explained(stack, unscanned, "compute2").get("row") == "pods-remain", 30, "an epilog that waits")
-    stack.exec("compute2", "kill", "-9", hook)
-    stack.let_go(unscanned)
-    eventually(lambda: explained(stack, unscanned, "compute2").get("row") == "not-scanned", 60, "an end without a scan")
-    assert "no hook has scanned the node yet" in explained(stack, unscanned, "compute2")["release"]
-    hears(stack, left, "hook-left")
-    assert explained(stack, left)["verdict"] == "gone"
-    stack.registry({"mode": "ok"})
+    with stack.registry_answering("hang"):
+        left = stack.submit(None, *_ON, "compute1", script=_SLEEPS)
+        stack.write(f"{left.directory}/job.yaml", manifest(stack, imagePullPolicy="Always"))
+        ending = "until [ -e /tmp/let-go ]; do sleep 0.2; done"
+        unscanned = stack.submit(stubborn(stack.images["small"], ending, 300), *_ON, "compute2", script=_SLEEPS)
+        for job in (left, unscanned):
+            stack.await_state(job, "RUNNING")
+        hook = started(stack, "compute1", prolog(stack, "compute1", left))
+        eventually(lambda: explained(stack, left).get("phase") == "prolog", 30, "a run")
+        stack.exec("compute1", "kill", "-9", hook)
+        eventually(lambda: explained(stack, unscanned, "compute2").get("phase") == "running", 60, "a training")
+        hook = started(stack, "compute2", epilog(unscanned))
+        eventually(
+            lambda: explained(stack, unscanned, "compute2").get("row") == "pods-remain", 30, "an epilog that waits"
+        )
+        stack.exec("compute2", "kill", "-9", hook)
+        stack.let_go(unscanned)
+        eventually(
+            lambda: explained(stack, unscanned, "compute2").get("row") == "not-scanned", 60, "an end without a scan"
+        )
+        assert "no hook has scanned the node yet" in explained(stack, unscanned, "compute2")["release"]
+        hears(stack, left, "hook-left")
+        assert explained(stack, left)["verdict"] == "gone"
     cancel(stack, left, unscanned)
     stack.await_ended([left, unscanned], 60)
     stack.await_idle(60)

@@ -46,11 +46,10 @@ def waits_in_queue(stack: Stack, job: Job, reason: str) -> None:
 
 
 def test_an_image_that_does_not_come_in_time_is_tried_again(stack: Stack) -> None:
-    stack.registry({"mode": "hang", "match": "/skb/small/"})
-    job = stack.submit(pulled_anew(stack), "-N2", "--gpus-per-node=2")
-    comes_to(stack, job, "try 1 of 3 failed, requeued: ")
     # A kubelet lets go of a pod only when the pull has come to its end; until then Slurm shows COMPLETING.
-    stack.registry({"mode": "ok"})
+    with stack.registry_answering("hang"):
+        job = stack.submit(pulled_anew(stack), "-N2", "--gpus-per-node=2")
+        comes_to(stack, job, "try 1 of 3 failed, requeued: ")
     waits_in_queue(stack, job, "BeginTime")
     stack.await_end(job, 90)
     assert stack.state(job) == "COMPLETED"
@@ -59,10 +58,9 @@ def test_an_image_that_does_not_come_in_time_is_tried_again(stack: Stack) -> Non
 
 
 def test_a_job_that_may_not_be_requeued_is_cancelled_with_the_reason(stack: Stack) -> None:
-    stack.registry({"mode": "hang", "match": "/skb/small/"})
-    job = stack.submit(pulled_anew(stack), "-N1", "--gpus-per-node=2", "--no-requeue")
-    comes_to(stack, job, "failed: ")
-    stack.registry({"mode": "ok"})
+    with stack.registry_answering("hang"):
+        job = stack.submit(pulled_anew(stack), "-N1", "--gpus-per-node=2", "--no-requeue")
+        comes_to(stack, job, "failed: ")
     stack.await_end(job)
     assert stack.state(job) == "CANCELLED"
     assert "not started after" in stack.output(job)
@@ -174,11 +172,10 @@ def test_without_slurmrestd_the_job_is_requeued_all_the_same(stack: Stack) -> No
 
 def test_slurmctld_restarts_while_a_prolog_waits(stack: Stack) -> None:
     """No node is drained for it. Slurm 24.11 itself may forget the script of such a job, so it is cancelled here."""
-    stack.registry({"mode": "hang", "match": "/skb/small/"})
-    job = stack.submit(pulled_anew(stack), "-N2", "--gpus-per-node=2")
-    eventually(lambda: len(stack.objects("pods")) == 2, 20, "both pods")
-    stack.docker("restart", "slurmctld")
-    stack.registry({"mode": "ok"})
+    with stack.registry_answering("hang"):
+        job = stack.submit(pulled_anew(stack), "-N2", "--gpus-per-node=2")
+        eventually(lambda: len(stack.objects("pods")) == 2, 20, "both pods")
+        stack.docker("restart", "slurmctld")
     for node in stack.nodes:
         eventually(lambda node=node: _prolog_exits(stack, node, job), 60, f"the prolog on {node}")  # type: ignore[misc]
         assert _prolog_exits(stack, node, job) == [0]
