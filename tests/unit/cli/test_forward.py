@@ -24,7 +24,12 @@ def test_what_came_of_it_is_told(
     asked: list[Any] = []
     shown = {"kind": "run", "run": {"job": 7, "pod_uids_here": ["a-uid"]}}
     monkeypatch.setattr(sources, "ask_once", lambda _: shown)
-    monkeypatch.setattr(processes, "send", lambda *given: (asked.append(given), sent)[1])
+
+    def send(*given: Any) -> Sent:
+        asked.append(given)
+        return sent
+
+    monkeypatch.setattr(processes, "send", send)
     assert main(["signal", "7", "usr1"]) == 0
     assert words in capsys.readouterr().out
     assert main(["signal", "7", "SIGUSR1", "-o", "json"]) == 0
