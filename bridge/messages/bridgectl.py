@@ -57,10 +57,7 @@ DAEMON_MUTE = Message(
     "see its log (journalctl -u slurm-k8s-bridge)",
 )
 JOBID_UNLIKE = Message(
-    "jobid-unlike",
-    "{given} is no job id",
-    _UNANSWERED,
-    "write 12, or 12_3 for element 3 of array 12",
+    "jobid-unlike", "{given} is no job id", _UNANSWERED, "write 12, or 12_3 for element 3 of array 12"
 )
 HET_PART = Message(
     "het-part",
@@ -69,10 +66,7 @@ HET_PART = Message(
     "submit one job with equal nodes instead",
 )
 ARRAY_JOB = Message(
-    "array-job",
-    "job {job} is an array: {elements}",
-    _UNANSWERED,
-    "name one element, such as {example}",
+    "array-job", "job {job} is an array: {elements}", _UNANSWERED, "name one element, such as {example}"
 )
 JOB_FORGOTTEN = Message(
     "job-forgotten",
@@ -119,12 +113,7 @@ NO_TIMELINE = Message(
 )
 NOT_RUNNING = "job {job} does not run (Slurm: {state})"
 
-POD_GONE = Message(
-    "pod-gone",
-    "{what}",
-    "its last lines cannot be read any more",
-    "see the job's output in {output}",
-)
+POD_GONE = Message("pod-gone", "{what}", "its last lines cannot be read any more", "see the job's output in {output}")
 LINES_SKIPPED = Message(
     "lines-skipped",
     "output of rank {rank} may be missing here: it writes faster than its log is read, or the kubelet replaced the "
