@@ -24,6 +24,7 @@ from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.node_work import NodeWork
 from bridge.engine.reconciler import Reconciler, asking
+from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import Run
 from bridge.engine.users import UserDoor
@@ -81,7 +82,8 @@ class Daemon:
         hub = LogHub(kube)
         self._journal = Journal(config.journal_dir)
         self._engine = Engine(config, self._journal, hub)
-        works = ClusterWork(config, kube, hub, node, self._engine.known).works()
+        works = ClusterWork(config, kube, hub).works()
+        works |= ReleaseWork(config, kube, node, self._engine.known).works()
         kubelet, disks = KubeletProbe(config.kubernetes.kubelet_healthz), Disks(config.kubernetes.disks)
         works |= NodeWork(config, kube, kubelet, disks.complaint, clock.boot_id(), reached).works()
         service, ask, rest = None, None, None

@@ -23,6 +23,7 @@ from bridge.engine.loop import Engine
 from bridge.engine.node_work import NodeWork
 from bridge.engine.reconciler import Reconciler, asking
 from bridge.engine.recover import replayed
+from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import Run
 from bridge.engine.users import UserDoor
@@ -121,7 +122,8 @@ class Daemon:
         self.hub = LogHub(kube)
         self._journal = MortalJournal(config.journal_dir, node.perils)
         self.engine = Engine(config, self._journal, self.hub)
-        works = ClusterWork(config, kube, self.hub, node.name, self.engine.known).works()
+        works = ClusterWork(config, kube, self.hub).works()
+        works |= ReleaseWork(config, kube, node.name, self.engine.known).works()
         works |= NodeWork(
             config, kube, node.kubelet, lambda: node.full_disk, f"boot-{node.name}", identities.of
         ).works()

@@ -23,6 +23,7 @@ from bridge.engine.health import Contact
 from bridge.engine.logs import LogHub
 from bridge.engine.node_work import NodeWork
 from bridge.engine.release import epilog_answer, hindrance
+from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import SpecFile
 from bridge.errors import Forbidden, Observed
@@ -200,7 +201,8 @@ def test_a_hook_of_another_version_is_a_row() -> None:
 def works(kube: FakeKubernetes) -> dict[type[do.Activity], Work]:
     """What a node does whose kernel has the bootID "boot"."""
     node = NodeWork(CONFIG, kube, FakeKubelet(), str, "boot")
-    return ClusterWork(CONFIG, kube, LogHub(kube), "compute1", list).works() | node.works()
+    works = ClusterWork(CONFIG, kube, LogHub(kube)).works() | node.works()
+    return works | ReleaseWork(CONFIG, kube, "compute1", list).works()
 
 
 def work(kube: FakeKubernetes, activity: do.Activity, story: Story) -> events.Event | None:
