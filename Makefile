@@ -49,6 +49,12 @@ outage: venv ## Ten minutes without an API server while jobs end on eight nodes 
 flood: venv ## A minute of output at full speed (SKB_FLOOD=SECONDS)
 	pytest --verbose --capture=no -o timeout=1800 tests/integration/soak/test_flood.py
 
+# atheris is for this alone, so it has an environment of its own.
+FUZZ := $(CACHE)/venv-fuzz/$(shell cat setup.cfg tests/fuzz/requirements.txt | sha256sum | cut -c1-12)
+.PHONY: fuzz
+fuzz: ## Every border against bytes from outside, ten minutes each (SECONDS=600, TARGETS="spec log")
+	@PYTHON=$(PYTHON) tests/fuzz/fuzz $(FUZZ) $(or $(SECONDS),600) $(TARGETS)
+
 .PHONY: test
 test: ## All of it: lint, unit, integration
 	@$(MAKE) --no-print-directory lint

@@ -1,5 +1,6 @@
 """What the bridge reads from a pod and from a workload: a few typed facts out of much JSON."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,7 +86,7 @@ def pod_facts(pod: Object) -> PodFacts | None:
     """The facts of a pod, or None when it is no worker of a bridge run."""
     meta, spec, status = pod.get("metadata") or {}, pod.get("spec") or {}, pod.get("status") or {}
     rank = str((meta.get("labels") or {}).get(wellknown.OPERATOR_LABEL_INDEX, ""))
-    if not (rank.isascii() and rank.isdigit()):
+    if not re.fullmatch("[0-9]{1,9}", rank):
         return None
     container = _training_container(status)
     state = (container or {}).get("state") or {}

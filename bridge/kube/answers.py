@@ -6,6 +6,7 @@ from typing import Any
 
 from bridge.errors import Conflict, Forbidden, Invalid, NotFound, RemoteError, Unauthenticated, Unavailable
 from bridge.kube.api import Object
+from bridge.kube.shape import is_known
 
 _RETRY_LIMIT = 60.0  # seconds that a Retry-After may ask for
 _MESSAGE_LIMIT = 2000  # characters; an admission webhook may write a novel
@@ -17,7 +18,7 @@ def decoded(body: bytes) -> Object:
     """The JSON object of a successful answer. Raises Unavailable when it is none: a proxy answered."""
     try:
         answer = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Unavailable("The API server's answer is not JSON; is there a proxy before it?") from error
     if not isinstance(answer, dict):
         raise Unavailable("The API server's answer is not a JSON object; is there a proxy before it?")
@@ -27,12 +28,11 @@ def decoded(body: bytes) -> Object:
 def slim(item: Any) -> Object:
     """An object of a list or watch, without managedFields, which are half of it and of no use to the bridge.
 
-    Raises Unavailable for what has neither name nor uid: nothing that Kubernetes would say.
+    Raises Unavailable for what is none: nothing that Kubernetes would say.
     """
-    metadata = item.get("metadata") if isinstance(item, dict) else None
-    if not isinstance(metadata, dict) or not (metadata.get("name") and metadata.get("uid")):
-        raise Unavailable("The API server's answer has an object without name and uid")
-    metadata.pop("managedFields", None)
+    if not is_known(item):
+        raise Unavailable("The API server's answer has what is no object of Kubernetes; is there a proxy before it?")
+    item["metadata"].pop("managedFields", None)
     return dict(item)
 
 
@@ -56,7 +56,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> RemoteError
 def _status_object(body: bytes) -> dict[str, Any]:
     try:
         told = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return told if isinstance(told, dict) and told.get("kind") == "Status" else {}
 

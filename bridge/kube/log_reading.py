@@ -6,7 +6,6 @@ kubelet's rotated files is read; what is no line of the log (an error of the run
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ _PIECE = 64 * 1024  # bytes of a line that are passed on without its end
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
 _STAMPS = re.compile(rb"^" + _STAMP.pattern + rb" ", re.MULTILINE)
 _SECOND = 10**9  # nanoseconds
+_ALL_LINES = 10**18 - 1  # of a moment, however many it has
 
 # A rank that writes faster than its log is read: the kubelet's reader goes to the newest file when it has come to the
 # end of one, and those in between are lost. No server says so. It shows as a jump of the stamps in which no time has
@@ -52,7 +52,7 @@ class Position:
             return cls()
         match counts:
             case []:
-                return cls(stamp, moment, sys.maxsize)
+                return cls(stamp, moment, _ALL_LINES)
             case [lines, passed]:
                 return cls(stamp, moment, int(lines), int(passed))
         return cls()

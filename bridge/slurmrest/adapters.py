@@ -96,7 +96,8 @@ def job_record(job: Any) -> JobRecord:
     try:
         shape = _Job.model_validate(job)
         memory = _memory(shape)
-    except (ValidationError, AttributeError, TypeError) as error:
+        cpus = tuple(_allocated_cpus(shape.job_resources or {}))
+    except (ValidationError, AttributeError, TypeError, LookupError, ValueError) as error:
         raise Unsupported(
             "slurmrestd's answer about a job has an unknown shape; this bridge knows v0.0.40 to v0.0.42"
         ) from error
@@ -121,7 +122,7 @@ def job_record(job: Any) -> JobRecord:
         requeue=shape.requeue,
         time_limit_minutes=shape.time_limit,
         gpu_types=tuple(sorted({kind for node in shape.gres_detail for kind, _ in _GPUS.findall(node)})),
-        cpus=tuple(_allocated_cpus(shape.job_resources or {})),
+        cpus=cpus,
         name=shape.name,
         submit_time=shape.submit_time or 0,
         eligible_time=shape.eligible_time or 0,

@@ -48,7 +48,7 @@ def content(status: int, kind: str, body: bytes) -> Json:
 def _decoded(body: bytes) -> Json | None:
     try:
         answer = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return answer if isinstance(answer, dict) else None
 

@@ -128,7 +128,7 @@ def node_facts(node: Object, gpu_resources: Iterable[str]) -> NodeFacts:
             for kind, item in conditions.items()
             if kind in _PRESSURES and item.get("status") == "True"
         ),
-        gpus=sum(int(count) for count in gpus if count.isascii() and count.isdigit()),
+        gpus=sum(int(count) for count in gpus if re.fullmatch("[0-9]{1,9}", count)),
     )
 
 
