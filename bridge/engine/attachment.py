@@ -10,7 +10,7 @@ from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.state import Outcome, Phase, Run
 from bridge.engine.wanted import wanted
-from bridge.job.faults import Verdict
+from bridge.job.faults import Verdict, images, row
 from bridge.job.faults.runs import ENDED_BY_SLURM, ENDED_UNHEARD
 from bridge.kube.api import LogPiece
 from bridge.wire.frames import Channel
@@ -113,7 +113,7 @@ def _outcome_of(run: Run | None) -> Outcome | None:
     if run is None:
         return None
     if run.outcome is None and run.judgement is not None:
-        own_fault = run.judgement.verdict is Verdict.JOB
+        own_fault = run.judgement.verdict is Verdict.JOB and row(run.judgement.fault) not in images.ROWS
         return Outcome(1 if own_fault else wellknown.EXIT_INFRASTRUCTURE, f"failed: {run.judgement.sentence}")
     if run.outcome is None and run.phase in (Phase.RELEASE, Phase.RELEASED):
         return Outcome(wellknown.EXIT_INFRASTRUCTURE, f"ended: {ENDED_BY_SLURM.finding(ENDED_UNHEARD).sentence}")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from bridge import wellknown
 from bridge.engine.state import Outcome, Run, Workload
-from bridge.job.faults import Finding, Verdict, runs
-from bridge.job.faults.containers import OUT_OF_MEMORY
+from bridge.job.faults import Finding, runs
+from bridge.job.faults.containers import RANK_FAILED
 from bridge.job.faults.pods import POD_DELETED, failure, how_it_ended, of_rank
 from bridge.job.pods import PodFacts
 
@@ -79,8 +79,8 @@ def _failure(run: Run) -> Outcome:
     first = min(failed, key=_failure_order)
     found = how_it_ended(first)
     assert first.ended is not None and found is not None
-    own = found.fault.verdict is Verdict.JOB and found.fault is not OUT_OF_MEMORY
-    return _ended(found, first.ended.exit_code if own else wellknown.EXIT_INFRASTRUCTURE)
+    by_itself = found.fault is RANK_FAILED
+    return _ended(found, first.ended.exit_code if by_itself else wellknown.EXIT_INFRASTRUCTURE)
 
 
 def _failure_order(pod: PodFacts) -> tuple[str, bool, int]:

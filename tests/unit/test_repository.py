@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bridge.cli import exit_codes
 from bridge.cli.table import as_page
 from bridge.config import Config, load
 from bridge.job.render import render
@@ -15,6 +16,7 @@ DOCUMENTS = [
     "README.md",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
+    "docs/exit-codes.md",
     "docs/faults.md",
     "docs/manifests.md",
     "docs/messages.md",
@@ -69,6 +71,7 @@ def test_the_specs_in_readme_are_good(text: str) -> None:
 def test_the_page_of_faults_is_what_the_code_says() -> None:
     """`make docs` makes it."""
     assert (ROOT / "docs" / "faults.md").read_text() == as_page() + "\n"
+    assert (ROOT / "docs" / "exit-codes.md").read_text() == exit_codes.as_page() + "\n"
 
 
 def test_make_targets_exist() -> None:

@@ -382,8 +382,11 @@ def _told(reason: str, message: str, fault: Fault) -> str:
     return f"{reason}: {message}" if fault is UNKNOWN else message
 
 
+_SIGNALS = 64  # a code beyond those is a program's own: 255 is Python's sys.exit(-1)
+
+
 def _how(exit_code: int, reason: str, message: str) -> str:
     words = " ".join(message.split())
     detail = f"{reason}: {words}" if words else reason
-    how = f"was ended by signal {exit_code - 128}" if exit_code > 128 else f"exited {exit_code}"
+    how = f"was ended by signal {exit_code - 128}" if 128 < exit_code <= 128 + _SIGNALS else f"exited {exit_code}"
     return f"{how} ({detail})" if detail else how

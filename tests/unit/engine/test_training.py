@@ -57,6 +57,19 @@ def test_signal() -> None:
     assert "signal 11" in story.run.outcome.reason
 
 
+def test_a_code_that_is_no_signals_is_told_as_it_is() -> None:
+    """255 is what Python's sys.exit(-1) comes to."""
+    outcome = running(1).sees(ended(0, 255)).outcome()
+    assert outcome is not None and outcome.exit_code == 255
+    assert "rank 0 on compute1 exited 255" in outcome.reason
+
+
+def test_an_eviction_is_no_exit_of_the_training_although_its_container_has_one() -> None:
+    told = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi"
+    outcome = running(1).sees(replace(ended(0, 137), failure="Evicted", failure_message=told)).outcome()
+    assert outcome is not None and (outcome.exit_code, outcome.fault) == (75, "evicted-for-storage")
+
+
 def test_out_of_memory_is_told_as_such() -> None:
     story = running(1).sees(ended(0, 137, reason="OOMKilled"))
     assert story.run.outcome is not None and story.run.outcome.exit_code == 75
