@@ -1,12 +1,12 @@
 """The exit code of attach, as Slurm shows it afterwards: docs/exit-codes.md, row by row. What SIGTERM makes of it is in
-test_signals.py, more of what ends in 75 in test_rows_of_pods.py."""
+test_signals.py, more of what ends in 75 in test_rows_of_pods.py and test_fault_rows.py."""
 
 import pytest
 
 from bridge.cli.exit_codes import shown_by_sacct
 
 from .nodes import without_scontrol
-from .rows import await_training, in_training, manifest, meets, taken_away, worker
+from .rows import await_training, in_training, meets, taken_away, worker
 from .specs import container_job
 from .stack import Stack
 
@@ -30,9 +30,7 @@ def test_slurm_shows_the_trainings_own_code(stack: Stack) -> None:
 
 
 def test_what_is_not_the_trainings_doing_is_75(stack: Stack) -> None:
-    """Out of memory, taken away, and an image that does not come, where nobody could cancel the job for it."""
-    grow = "x=aaaaaaaaaaaaaaaa; while true; do x=$x$x; done"
-    starved = stack.submit(manifest(stack, "sh", "-c", grow), "-N1", "-wcompute1", "--mem=64M")
+    """A pod that somebody deletes, and an image that does not come, where nobody could cancel the job for it."""
     deleted = in_training(stack, "compute1", "--mem=64M")
     nothing = container_job("registry:5000/skb/nothing:1", "true")
     with without_scontrol(stack, "compute2"):
@@ -40,7 +38,6 @@ def test_what_is_not_the_trainings_doing_is_75(stack: Stack) -> None:
         await_training(stack, deleted)
         stack.kubectl("-n", stack.namespace, "delete", "pod", worker(deleted), "--wait=false")
         taken_away(stack, deleted, "pod-deleted", "compute1")
-        taken_away(stack, starved, "out-of-memory", "compute1")
         stack.await_ended([imageless], 120)
     assert stack.sacct(imageless, "State,ExitCode") == "FAILED|75:0", stack.output(imageless)
     assert meets("image-missing", stack.output(imageless))

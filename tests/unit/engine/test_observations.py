@@ -145,4 +145,4 @@ def test_an_evicted_rank_is_told_as_such_although_its_container_has_ended() -> N
     story.sees(pod(0, gate=None, node="compute1", phase="Failed", ended=evicted.ended,
                    failure="Evicted", failure_message=message)).after(2)  # fmt: skip
     outcome = story.outcome()
-    assert outcome is not None and (outcome.exit_code, outcome.fault) == (137, "evicted-for-storage")
+    assert outcome is not None and (outcome.exit_code, outcome.fault) == (75, "evicted-for-storage")
