@@ -23,6 +23,10 @@ EVENT_SOURCE = "slurm-k8s-bridge"
 GATE = PREFIX + "node"  # scheduling gate that only the daemon of the pod's own node opens
 TAINT = PREFIX + "slurm"  # NoSchedule taint of every node that Slurm owns
 
+ACCOUNTS = "slurm-k8s-bridge"  # namespace with one ServiceAccount for each enrolled node, of the Node's name
+LABEL_ENROLLED = PREFIX + "enrolled"  # on these accounts: "nodes", or the tenant that they are for
+LABEL_BINDS = PREFIX + "binds"  # on the bindings of which they are the subjects: the same, or "all"
+
 # The operator's own labels (training-operator v1).
 OPERATOR_LABEL_JOB = "training.kubeflow.org/job-name"
 OPERATOR_LABEL_INDEX = "training.kubeflow.org/replica-index"
@@ -45,6 +49,7 @@ RENDEZVOUS_VARIABLES = frozenset(
 CONFIG_FILE = "/etc/slurm-k8s-bridge/bridge.toml"
 STATE_DIR = "/var/lib/slurm-k8s-bridge"
 JOURNAL_DIR = "/var/lib/slurm-k8s-bridge/journal"
+KUBECONFIG = "/var/lib/slurm-k8s-bridge/credential/kubeconfig"  # renewed in place; its folder is the daemon's
 MARKER_DIR = "/var/lib/slurm-k8s-bridge/runs"
 HOOK_SOCKET = "/run/slurm-k8s-bridge/hook.sock"
 USER_SOCKET = "/run/slurm-k8s-bridge/user.sock"

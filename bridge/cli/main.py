@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from bridge import __version__, wellknown
-from bridge.cli import attach, explain, forward, gc, sources
+from bridge.cli import attach, explain, forward, gc, node, sources
 from bridge.cli.jobid import job_id
 from bridge.cli.output import logs
 from bridge.cli.shell import shell
@@ -72,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("schema", help="the JSON schema of a ContainerJob, for editors")
     verb.set_defaults(command=_schema)
     _add_explain(verbs)
+    node.add_arguments(verbs.add_parser("node", help="a node's identity in Kubernetes: enroll, revoke, bind, renew"))
     return parser
 
 

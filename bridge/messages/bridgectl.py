@@ -246,3 +246,45 @@ SIGNAL_LOST = Message(
     "the training goes on without it",
     "send it again: scancel --batch --signal",
 )
+NODE_NOT_ENROLLED = Message(
+    "node-not-enrolled",
+    "{node} cannot be enrolled: {said}",
+    "it gets no kubeconfig; nodes that are enrolled go on",
+    "use the Node's name as `kubectl get nodes` shows it, and apply an overlay of rbac/ first",
+)
+TOKEN_UNBOUND = Message(
+    "token-unbound",
+    "this API server binds no token to the Node {node}: {said}",
+    "no kubeconfig is written, since the policies would refuse what such a token asks",
+    "use Kubernetes 1.31 or newer, or a client certificate of CN slurm-k8s-bridge:{node}",
+)
+RIGHTS_NOT_WRITTEN = Message(
+    "rights-not-written",
+    "Kubernetes did not do it: {said}",
+    "nodes that it was not about go on; for its own node it may be half done",
+    "do it again with an admin's kubeconfig (--kubeconfig): doing it twice is harmless",
+)
+RENEWAL_REFUSED = Message(
+    "renewal-refused",
+    "Kubernetes gives {node} no new token: {said}",
+    "jobs run on until the old one expires; then prologs on this node requeue their jobs",
+    "where it was not revoked on purpose, an admin runs `bridgectl node enroll {node}` and brings the file here",
+)
+NOTHING_TO_RENEW = Message(
+    "nothing-to-renew",
+    "{path}: holds no token that is bound to a Node",
+    "it stays as it is, and ends when it ends",
+    "have an admin run `bridgectl node enroll`; where the site renews it otherwise, stop slurm-k8s-bridge-renew.timer",
+)
+KUBECONFIG_WITHOUT_CLUSTER = Message(
+    "kubeconfig-without-cluster",
+    "{path}: its current context names no cluster that can be read",
+    "nothing is written",
+    "see what `kubectl config view` says of it",
+)
+KUBECONFIG_UNWRITTEN = Message(
+    "kubeconfig-unwritten",
+    "{path}: cannot be written ({why})",
+    "what was there before stays, and is good until it expires",
+    "see that the folder belongs to slurm-k8s-bridge and its disk has room",
+)

@@ -32,7 +32,7 @@ KUBECONFIG_UNUSABLE = Message(
     "kubeconfig-unusable",
     "{path}: cannot be used as a kubeconfig: {why}",
     "bridged does not start; one that runs goes on with the credential that it has, until that expires",
-    "make it anew with rbac/node-kubeconfig, mode 0600, owner slurm-k8s-bridge",
+    "make it anew with `bridgectl node enroll`, mode 0600, owner slurm-k8s-bridge",
 )
 KUBECONFIG_FOREIGN = Message(
     "kubeconfig-foreign",

@@ -27,6 +27,7 @@ FACTS = {
     "bridge/slurmrest/client.py": "a clause of several errors of slurmrestd's answer, which rows tell",
     "bridge/kube/kubelet.py": "what the kubelet says of itself, in the row kubelet-dead",
     "bridge/store/journal.py": "SQL",
+    "bridge/kube/rights.py": "the table of rights, for who reviews it",
     "bridge/cli/shell.py": "a shell's command",
     "bridge/cli/catalogue.py": "heads of a page of the documentation",
     "bridge/cli/exit_codes.py": "a page of the documentation",
@@ -50,6 +51,7 @@ OWN_ERRORS = {
 HANDED_ON = {
     ("bridge/cli/main.py", "main"): "prints a BridgeError whole, and each has a message's words",
     ("bridge/daemon.py", "main"): "the same",
+    ("bridge/cli/node.py", "_renew"): "the same",
     ("bridge/cli/attach.py", "_listen"): "told by `attach-alone`",
     ("bridge/engine/users.py", "_tier"): "a ConfigError whole: one of the messages about the service token",
     ("bridge/engine/adoption.py", "_listed"): "raised again where nothing was found, and told by the search",

@@ -92,7 +92,7 @@ API_CREDENTIAL = Fault(
     Subject.API_SERVER,
     Verdict.SHARED,
     "the API server does not accept this node's credential ({message})",
-    "the site renews it (rbac/node-kubeconfig); the bridge reads it again by itself",
+    "the site renews it (`bridgectl node enroll`); the bridge reads it again by itself",
     "API server: 401, after the credential files were read again: token or client certificate expired or revoked",
     None,
     ALWAYS,
