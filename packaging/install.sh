@@ -14,7 +14,7 @@ dest=${dest%/}
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 lib=/usr/lib/slurm-k8s-bridge
 python=/usr/bin/python3
-units="slurm-k8s-bridge.service slurm-k8s-bridge-hook.socket slurm-k8s-bridge-user.socket"
+units="slurm-k8s-bridge.service slurm-k8s-bridge-hook.socket slurm-k8s-bridge-user.socket slurm-k8s-bridge-renew.timer"
 
 tell() { # NAME CAUSE CONSEQUENCE CURE
     echo "install.sh: $2 [$1]; $3; $4" >&2
@@ -84,6 +84,7 @@ account_and_directories() {
         chown root:root "$directory"
         chmod 0755 "$directory"
     done
+    install -d -o slurm-k8s-bridge -g slurm-k8s-bridge -m 0700 /var/lib/slurm-k8s-bridge/credential
 }
 
 enable_units() {
@@ -106,7 +107,8 @@ put 0755 "$here/packaging/bin/bridged" /usr/sbin
 put 0755 "$here/packaging/bin/bridgectl" /usr/bin
 put 0755 "$here/slurm/prolog.d/50-slurm-k8s-bridge" /etc/slurm/prolog.d
 put 0755 "$here/slurm/epilog.d/50-slurm-k8s-bridge" /etc/slurm/epilog.d
-put 0644 "$here"/packaging/systemd/*.service "$here"/packaging/systemd/*.socket /usr/lib/systemd/system
+put 0644 "$here"/packaging/systemd/*.service "$here"/packaging/systemd/*.socket \
+    "$here"/packaging/systemd/*.timer /usr/lib/systemd/system
 put 0644 "$here/packaging/systemd/80-slurm-k8s-bridge.preset" /usr/lib/systemd/system-preset
 put 0644 "$here/packaging/sysusers.d/slurm-k8s-bridge.conf" /usr/lib/sysusers.d
 put 0644 "$here/packaging/tmpfiles.d/slurm-k8s-bridge.conf" /usr/lib/tmpfiles.d

@@ -13,7 +13,7 @@ from typing import Any
 from .nodes import is_whole
 from .stack import Stack, eventually
 
-_KUBECONFIG = "/etc/slurm-k8s-bridge/kubeconfig"
+_KUBECONFIG = "/var/lib/slurm-k8s-bridge/credential/kubeconfig"
 _KUBELETS = "/etc/kubernetes/kubelet.kubeconfig"
 _HERE = "/run/detour"  # on the node
 _ADDRESS = "https://127.0.0.1:16443"
@@ -59,13 +59,13 @@ def authority(host: str) -> tuple[str, str]:
     return _openssl(*words, stdin=key), key
 
 
-def expired_client(stack: Stack, name: str) -> tuple[str, str]:
-    """Certificate and key of a client whom the cluster's own authority has let expire."""
+def client_pair(stack: Stack, name: str, days: int) -> tuple[str, str]:
+    """Certificate and key of a client, by the cluster's own authority; of 0 days they have expired."""
     folder = Path(str(stack.description["run_dir"])) / "pki"
     key = _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
     request = _openssl("req", "-new", "-key", "/dev/stdin", "-subj", f"/CN={name}", stdin=key)
     signer = ["-CA", str(folder / "kubernetes-ca.crt"), "-CAkey", str(folder / "kubernetes-ca.key")]
-    return _openssl("x509", "-req", *signer, "-set_serial", "1", "-days", "0", stdin=request), key
+    return _openssl("x509", "-req", *signer, "-set_serial", "1", "-days", str(days), stdin=request), key
 
 
 def _openssl(*words: str, stdin: str = "") -> str:

@@ -13,27 +13,17 @@ from .stack import Stack, eventually
 
 _RBAC = Path(__file__).parents[2] / "rbac"
 _NAMESPACE = "slurm-chemistry"
-_ACCOUNT = "bridge-chemistry"
-_FILE = "/etc/slurm-k8s-bridge/chemistry"
+_TENANT = "chemistry"
+_FILE = "/var/lib/slurm-k8s-bridge/credential/chemistry"
 _USERS = "system:serviceaccount:slurm-k8s-bridge:"
 _ONE = ("-N1", "-n1", "--mem=256M")
 _RULE = {"partition": "spare", "namespace": _NAMESPACE, "kubeconfig": _FILE}
 
 
-def made(stack: Stack, node: str, folder: Path) -> str:
-    """The kubeconfig of that account for a node, as a site makes it."""
-    out = folder / node
-    words = ["--kubeconfig", stack.description["admin_kubeconfig"], "--server", "https://kube-apiserver:6443"]
-    words += ["--node", node, "--out", str(out), "--account", _ACCOUNT]
-    path = f"{Path(stack.description['kubectl']).parent}:{os.environ['PATH']}"
-    subprocess.run([str(_RBAC / "node-kubeconfig"), *words], check=True, env={"PATH": path, "HOME": str(folder)})
-    return out.read_text()
-
-
 @contextmanager
-def another_identity(stack: Stack, folder: Path) -> Iterator[None]:
-    """The namespace, the ServiceAccount that alone may act there, and each node's kubeconfig for it."""
-    words = [str(_RBAC / "namespace"), _NAMESPACE, "restricted", _ACCOUNT]
+def another_identity(stack: Stack) -> Iterator[None]:
+    """The namespace, the nodes' accounts that alone may act there, and each node's kubeconfig of its own one."""
+    words = [str(_RBAC / "namespace"), _NAMESPACE, "restricted", _TENANT]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     try:
         eventually(
@@ -41,13 +31,17 @@ def another_identity(stack: Stack, folder: Path) -> Iterator[None]:
         )
         for node in stack.nodes:
             install = ("install", "-m", "0600", "-o", "slurm-k8s-bridge", "/dev/stdin", _FILE)
-            stack.exec(node, *install, stdin=made(stack, node, folder))
+            enroll = ["enroll", node, "--account", _TENANT, "--server", "https://kube-apiserver:6443"]
+            stack.exec(node, *install, stdin=stack.exec("login", "bridgectl", "node", *enroll))
         yield
     finally:
         for node in stack.nodes:
             stack.exec(node, "rm", "-f", _FILE)
         stack.kubectl("delete", "--wait=false", "--ignore-not-found", "namespace", _NAMESPACE)
-        stack.kubectl("-n", "slurm-k8s-bridge", "delete", "--ignore-not-found", "serviceaccount", _ACCOUNT)
+        stack.kubectl(
+            "-n", "slurm-k8s-bridge", "delete", "serviceaccounts", "-l", f"slurm-k8s-bridge/enrolled={_TENANT}"
+        )
+        stack.exec("login", "bridgectl", "node", "bind")
 
 
 @contextmanager
@@ -75,19 +69,19 @@ def asked(lines: Iterable[str]) -> dict[str, set[str]]:
     return did
 
 
-def test_only_the_credential_of_a_namespace_acts_there(stack: Stack, tmp_path: Path) -> None:
+def test_only_the_credential_of_a_namespace_acts_there(stack: Stack) -> None:
     with Path(stack.description["audit_log"]).open() as audit:
         audit.seek(0, os.SEEK_END)
-        with another_identity(stack, tmp_path), stack.configured(jobs=[_RULE]):
+        with another_identity(stack), stack.configured(jobs=[_RULE]):
             jobs_run_there(stack)
             outlives_its_kubeconfig(stack)
             status = json.loads(stack.exec("compute1", "bridgectl", "status", "-o", "json"))
             assert status["connections"][f"Kubernetes in {_NAMESPACE}"]["fault"] == ""
             assert json.loads(stack.kubectl("-n", _NAMESPACE, "get", "pytorchjobs,pods", "-o", "json"))["items"] == []
             did = asked(audit)
-    assert set(did) == {_ACCOUNT}, "the nodes' own credential has never tried"
+    assert set(did) == {f"{_TENANT}.{node}" for node in stack.nodes}, "the nodes' own credential has never tried"
     for what in ("create pytorchjobs", "patch pods", "get pods/log", "delete pytorchjobs", "list pods", "watch pods"):
-        assert what in did[_ACCOUNT], what
+        assert what in did[f"{_TENANT}.compute1"], what
 
 
 def jobs_run_there(stack: Stack) -> None:

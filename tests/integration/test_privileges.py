@@ -27,7 +27,7 @@ DENIED = [
 
 def can_i(stack: Stack, node: str, verb: str, resource: str, *options: str) -> bool:
     """`kubectl auth can-i` with this node's own credential."""
-    kubeconfig = stack.sh(node, "cat /etc/slurm-k8s-bridge/kubeconfig")
+    kubeconfig = stack.sh(node, "cat /var/lib/slurm-k8s-bridge/credential/kubeconfig")
     words = " ".join(["kubectl", "--kubeconfig", "$file", "auth", "can-i", verb, resource, *options])
     script = f"file=$(mktemp) && cat > $file && {words} 2>/dev/null; rm $file"
     answer = stack.exec("login", "sh", "-c", script, stdin=kubeconfig)
@@ -46,7 +46,7 @@ def test_its_own_user_and_no_capability(running_stack: Stack, node: str) -> None
 
 @pytest.mark.parametrize("node", NODES)
 def test_its_credential_is_its_own_and_a_small_one(running_stack: Stack, node: str) -> None:
-    mode = running_stack.sh(node, "stat -c '%a %U' /etc/slurm-k8s-bridge/kubeconfig").split()
+    mode = running_stack.sh(node, "stat -c '%a %U' /var/lib/slurm-k8s-bridge/credential/kubeconfig").split()
     assert mode == ["600", "slurm-k8s-bridge"]
     in_jobs = ("-n", running_stack.namespace)
     for verb, resource in ALLOWED:

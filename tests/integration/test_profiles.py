@@ -12,6 +12,7 @@ from .stack import Job, Stack, eventually
 
 _RBAC = Path(__file__).parents[2] / "rbac" / "namespace"
 _TENANT = "slurm-physics"
+_OPENED = ("allowed-claims=scale", "allowed-privileges=ipc-lock,host-network")
 _RDMA = "rdma/hca_test"
 _ONE = ("-N1", "-n1", "--mem=256M")
 
@@ -87,6 +88,8 @@ def tenant(stack: Stack) -> Iterator[None]:
         eventually(
             lambda: not stack.refusal("apply", "-f", "-", stdin=text), 60, "a namespace that is not on its way out"
         )
+        stack.kubectl("annotate", "namespace", _TENANT, *(f"slurm-k8s-bridge/{opened}" for opened in _OPENED))
+        stack.exec("login", "bridgectl", "node", "bind")
         stack.kubectl("apply", "-f", "-", stdin=json.dumps(_CLAIM))
         for node in stack.nodes:
             stack.kubectl("patch", "node", node, "--subresource=status", "--type=json", "-p", json.dumps(capacity))

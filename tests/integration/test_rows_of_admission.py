@@ -77,6 +77,7 @@ def test_names_that_are_taken(stack: Stack) -> None:
     ours, theirs = (stack.submit(manifest(stack), *HERE, "--hold") for _ in range(2))
     before = [taken(stack, f"slurm-demo-{job.id}-0") for job in (ours, theirs)]
     before[0]["metadata"] |= {"labels": {"slurm-k8s-bridge/run": f"slurm-demo-{ours.id}-0"}, "finalizers": ["a.b/c"]}
+    before[0]["metadata"] |= {"annotations": {"slurm-k8s-bridge/nodes": "compute1"}}
     with applied(stack, before[1]):
         stack.kubectl("create", "-f", "-", stdin=json.dumps(before[0]))
         for job in (ours, theirs):
@@ -119,8 +120,8 @@ def test_what_bridge_toml_names_and_the_cluster_lacks(stack: Stack) -> None:
 
 
 def test_a_namespace_that_is_not_there_or_not_for_long(stack: Stack) -> None:
-    subject = {"kind": "ServiceAccount", "name": "slurm-k8s-bridge", "namespace": "slurm-k8s-bridge"}
     group = "rbac.authorization.k8s.io"
+    subject = {"kind": "Group", "name": "system:serviceaccounts:slurm-k8s-bridge", "apiGroup": group}
     everywhere = {
         "apiVersion": f"{group}/v1",
         "kind": "ClusterRoleBinding",

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("soon_missed")
 def somebodys_pod(stack: Stack, node: str, command: str, amounts: dict[str, str], **more: Any) -> dict[str, Any]:
     """A pod that no scheduler has placed."""
     container = {"name": "main", "image": stack.images["small"], "resources": {"limits": amounts}}
-    placed = {"nodeName": node, "tolerations": [{"operator": "Exists"}], "restartPolicy": "Never"}
+    placed = {"nodeName": node, "restartPolicy": "Never"}
     pod = {"containers": [container | {"command": ["sh", "-c", command]}], "terminationGracePeriodSeconds": 0, **placed}
     metadata = {"name": f"somebodys-{node}", "namespace": "default"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod | more}

@@ -6,8 +6,8 @@ import json
 from .detours import (
     Detour,
     authority,
+    client_pair,
     detours,
-    expired_client,
     kubeconfig,
     kubelets_detour,
     with_authority,
@@ -23,7 +23,7 @@ def test_what_is_not_trusted_is_told_until_it_is_renewed(stack: Stack) -> None:
     """A client certificate that has expired, and an authority that is not the API server's; daemons that live on."""
     daemons = [stack.main_pid(node) for node in NODES]
     foreign, _ = authority("127.0.0.1")
-    client = expired_client(stack, "slurm-k8s-bridge:compute1")
+    client = client_pair(stack, "slurm-k8s-bridge:compute1", 0)
     with (
         kubeconfig(stack, "compute1", lambda text: with_client_certificate(text, *client)),
         kubeconfig(stack, "compute2", lambda text: with_authority(text, foreign)),

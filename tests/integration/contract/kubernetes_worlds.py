@@ -58,6 +58,8 @@ class RealWorld:
         self.node = str(stack["nodes"][0])
         self.image = str(stack["images"]["small"])
         run(*self._kubectl, "create", "namespace", self.namespace)
+        # Else no pod of it may tolerate the taint of Slurm's nodes.
+        run(*self._kubectl, "label", "namespace", self.namespace, "slurm-k8s-bridge/jobs=true")
         self._client = KubernetesClient(KubernetesAccess(kubeconfig=kubeconfig))
         self.kube: Kubernetes = self._client
 
@@ -78,7 +80,7 @@ def workload(world: World, name: str, *command: str, labels: dict[str, str] | No
         "tolerations": [{"operator": "Exists"}],
         "containers": [{"name": "pytorch", "image": world.image, "command": list(command)}],
     }
-    template = {"metadata": {"annotations": {"contract": "yes"}}, "spec": pod}
+    template = {"metadata": {"annotations": {"slurm-k8s-bridge/nodes": world.node}}, "spec": pod}
     worker = {"replicas": 1, "restartPolicy": "Never", "template": template}
     return {
         "apiVersion": "kubeflow.org/v1",

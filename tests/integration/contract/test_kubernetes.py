@@ -131,7 +131,7 @@ def test_a_gate_opens_only_for_the_pod_that_is_meant(world: World) -> None:
         kube.patch_pod(namespace, facts.name, patch)
     bound = eventually(lambda: kube.list_pods(namespace, Selector(node=world.node)), "the binding")
     assert [pod["metadata"]["uid"] for pod in bound] == [facts.uid]
-    assert bound[0]["metadata"]["annotations"]["contract"] == "yes"
+    assert bound[0]["metadata"]["annotations"]["slurm-k8s-bridge/nodes"] == world.node
 
 
 def test_a_watch_tells_the_present_then_every_change(world: World) -> None:

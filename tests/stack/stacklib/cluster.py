@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from . import compose
@@ -36,37 +35,16 @@ class Cluster:
         self._apply(*files)
 
     def grant_product(self) -> None:
-        """Apply rbac/ of the checkout: namespaces, accounts, roles, policies."""
-        if (CHECKOUT / "rbac" / "kustomization.yaml").exists():
-            self.kubectl("apply", "--server-side", "-k", str(CHECKOUT / "rbac"))
-        else:
-            namespace = f'{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{NAMESPACE}"}}}}'
-            self.kubectl("apply", "--server-side", "-f", "-", stdin=namespace.encode())
+        """Apply rbac/ of the checkout: namespaces, roles, policies. Jobs may use every claim of their namespace."""
+        self.kubectl("apply", "--server-side", "-k", str(CHECKOUT / "rbac" / "overlays" / "one-namespace"))
+        claims = "slurm-k8s-bridge/allowed-claims=*"
+        self.kubectl("annotate", "--overwrite", "namespace", NAMESPACE, claims)
 
     def node_kubeconfig(self, name: str) -> bytes:
-        """Return the kubeconfig of one node's daemon, made as a site makes it."""
-        script = CHECKOUT / "rbac" / "node-kubeconfig"
-        if not script.exists():
-            return b""
-        target = run_dir() / "nodes" / f"{name}.bridge.kubeconfig"
-        path = f"{self.programs['kubernetes']}:{os.environ['PATH']}"
-        output(
-            [
-                str(script),
-                "--kubeconfig",
-                str(self.admin),
-                "--server",
-                "https://kube-apiserver:6443",
-                "--node",
-                name,
-                "--out",
-                str(target),
-            ],
-            env={"PATH": path},
-        )
-        data = target.read_bytes()
-        target.unlink()
-        return data
+        """Return the kubeconfig of one node's daemon, made as a site makes it; the Node must be there."""
+        self.kubectl("wait", "--for=create", f"--timeout={_NODE_LIMIT}", f"node/{name}")
+        enroll = ["bridgectl", "node", "enroll", name, "--server", "https://kube-apiserver:6443"]
+        return compose.run_in("login", *enroll).encode()
 
     def take_into_service(self, name: str) -> None:
         """Give a node its kubeconfig and start the product's daemon and slurmd."""
