@@ -97,6 +97,7 @@ ON_THE_STACK = {
     "pod-failed": _TAKEN,
     "pod-security": _SAID,
     "pods-remain": "test_release.py::test_a_pod_whose_kubelet_is_dead",
+    "node-identity": "test_node_identity.py::test_a_node_whose_credential_says_no_node_costs_no_job",
     "policy": "test_fault_rows.py::test_an_admission_policy",
     "predecessor": _NAMES,
     "quota": "test_bad_specs.py::test_quota_that_only_the_api_server_knows",

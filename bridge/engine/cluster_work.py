@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Literal
 
 from bridge import clock, wellknown
@@ -12,7 +13,7 @@ from bridge.engine.belongings import home_of, is_of, name_of, start_of
 from bridge.engine.executor import Task, Work
 from bridge.engine.logs import LogHub
 from bridge.engine.state import Run, Workload
-from bridge.errors import Conflict, Invalid, NotFound, RemoteError
+from bridge.errors import Conflict, Forbidden, Invalid, NotFound, RemoteError
 from bridge.job.faults import Finding, Verdict, admission, observed, runs
 from bridge.job.faults.pod_events import PodEvent, telling
 from bridge.job.faults.row import plain
@@ -76,7 +77,8 @@ class ClusterWork:
         if labels.get(wellknown.LABEL_RUN) != run.name:
             raise observed(runs.NAME_TAKEN.finding(name))
         if not facts.deleting:
-            self._kube.delete_workload(home_of(self._config, run), name, facts.uid)
+            with suppress(Forbidden):  # of a run of other nodes: they delete it
+                self._kube.delete_workload(home_of(self._config, run), name, facts.uid)
         raise observed(runs.PREDECESSOR.finding(name))
 
     def _open_gate(self, task: Task, activity: do.OpenGate) -> events.Event | None:

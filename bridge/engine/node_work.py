@@ -124,9 +124,10 @@ class NodeWork:
         about |= {"uid": run.workload_uid} if run.workload_uid and self._namespace_of(run) == there else {}
         self._tell(run, there, about, wellknown.REASON_NODE_FAULT, activity.sentence)
         told = self._kube.events_because(there, wellknown.REASON_NODE_FAULT)
-        latest = max((_created(event) for event in told if _host(event) == activity.node), default=None)
+        own = self._source(run)
+        latest = max((_created(event) for event in told if _host(event) == own), default=None)
         since = -1.0 if latest is None else latest - self._config.timing.node_fault_window
-        others = {_host(event) for event in told if _created(event) >= since} - {activity.node}
+        others = {_host(event) for event in told if _created(event) >= since} - {own}
         return events.NodeFaultsCounted(clock.now(), len(others))
 
     def _tell_share(self, task: Task, activity: do.TellShare) -> events.Event:
@@ -145,13 +146,18 @@ class NodeWork:
             "type": "Warning",
             "reason": reason,
             "message": sentence[:_MESSAGE_LIMIT],
-            "source": {"component": wellknown.EVENT_SOURCE, "host": run.node},
+            "source": {"component": wellknown.EVENT_SOURCE, "host": self._source(run)},
             "firstTimestamp": moment,
             "lastTimestamp": moment,
             "count": 1,
         }
         with suppress(Conflict):  # an earlier try has told it
             self._kube.create_event(namespace, told)
+
+    def _source(self, run: Run) -> str:
+        """Who tells: by the credential, if it says so. A node that takes itself for another one tells of itself, too,
+        and what it tells in another's name would be refused."""
+        return self._kube.identity() or run.node
 
     def _namespace_of(self, run: Run) -> str:
         return run.rules.namespace or self._namespace

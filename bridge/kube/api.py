@@ -50,6 +50,9 @@ class Kubernetes(Protocol):
     """Every call raises the errors of `bridge.errors` (Unavailable, Unauthenticated, Forbidden, Invalid,
     NotFound, Conflict) and nothing else, and ends within its own deadline."""
 
+    def identity(self) -> str:
+        """The Node that this credential is bound to, whatever this machine takes itself for; '' where it says none."""
+
     def node(self, name: str) -> Object: ...
 
     def create_workload(self, namespace: str, manifest: Object) -> Object: ...

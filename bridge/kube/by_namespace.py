@@ -14,6 +14,9 @@ class ByNamespace:
         self._own = own
         self._of = of
 
+    def identity(self) -> str:
+        return self._own.identity()
+
     def node(self, name: str) -> Object:
         return self._own.node(name)
 

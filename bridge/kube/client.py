@@ -38,6 +38,9 @@ class KubernetesClient:
         """Closes idle connections. Watches and logs end by their own ``stop``."""
         self._transport.close()
 
+    def identity(self) -> str:
+        return self._transport.identity()
+
     def node(self, name: str) -> Object:
         return self._get(f"/api/v1/nodes/{quote(name)}")
 

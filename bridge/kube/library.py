@@ -18,6 +18,7 @@ from kubernetes.config.kube_config import KubeConfigLoader
 
 from bridge import __version__
 from bridge.errors import ConfigError
+from bridge.kube.kubeconfig import claims
 from bridge.messages.bridged import KUBECONFIG_UNUSABLE
 
 Response = urllib3.BaseHTTPResponse
@@ -33,7 +34,8 @@ _UNUSABLE = (ConfigException, yaml.YAMLError, OSError, AttributeError, KeyError,
 class Session:
     """A kubeconfig as it was when it was read: the address, the credential and a pool of connections.
 
-    ``files`` are all files that went into it. The pool closes its connections when nobody holds it any more.
+    ``files`` are all files that went into it, ``node`` is the Node that its token is bound to or ''. The pool closes
+    its connections when nobody holds it any more.
     """
 
     def __init__(self, kubeconfig: Path) -> None:
@@ -42,6 +44,7 @@ class Session:
             content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
             token, token_file = _take_token(content, kubeconfig.parent)
             self._bearer = _bearer(token_file.read_text(encoding="ascii") if token_file else token)
+            self.node = _claimed(self._bearer)
             self._configuration = _configuration(content, kubeconfig.parent)
         except _UNUSABLE as error:
             raise ConfigError(KUBECONFIG_UNUSABLE.sentence(path=kubeconfig, why=_cause(error))) from None
@@ -74,6 +77,14 @@ class Session:
             return self._bearer
         with self._lock:  # an exec plugin may be run here, when what it gave has expired
             return self._configuration.get_api_key_with_prefix("BearerToken") or ""
+
+
+def _claimed(bearer: str) -> str:
+    """The Node that a token is bound to."""
+    try:
+        return claims(bearer).node
+    except ValueError:
+        return ""
 
 
 def _take_token(content: dict[str, Any], base: Path) -> tuple[str, Path | None]:

@@ -77,6 +77,10 @@ class Transport:
         self._closed.set()
         self._credentials.close()
 
+    def identity(self) -> str:
+        """The Node that the credential is bound to, '' where it says none."""
+        return self._credentials.session().node
+
     def call(self, request: Request) -> Object:
         """The object that the server answers, within the time-out. Raises the errors of `bridge.errors`."""
         deadline = time.monotonic() + self._timeout

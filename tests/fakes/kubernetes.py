@@ -26,6 +26,7 @@ class FakeKubernetes:
 
     def __init__(self) -> None:
         self.faults = Faults()
+        self.bound_to = ""  # the Node that whoever asks is bound to
         self.on_change: Callable[[], None] = lambda: None
         self._lock = RLock()
         self._changed = Condition(self._lock)
@@ -33,6 +34,9 @@ class FakeKubernetes:
         self._history: list[tuple[str, Change, Object]] = []  # kind, change, object
         self._forgotten = 0  # how often the history was compacted
         self._logs: dict[tuple[str, str], list[LogPiece]] = {}
+
+    def identity(self) -> str:
+        return self.bound_to
 
     # -- what a test does
 

@@ -44,6 +44,16 @@ POLICY = Fault(
     "change the spec as the policy says, or ask the site",
     "ValidatingAdmissionPolicy: 422, 'ValidatingAdmissionPolicy … denied request'",
 )
+NODE_IDENTITY = Fault(
+    "node-identity",
+    Subject.ADMISSION,
+    Verdict.SHARED,
+    "Kubernetes does not take this node for the one that it says: {message}",
+    "an admin enrolls the node anew (`bridgectl node enroll`), or corrects cluster.node_name in bridge.toml",
+    "the bridge's own policies (rbac/policies): 403, 'denied request: node-claim: …', the same with workload-rank-0, "
+    "gate-rank and event-source",
+    None,
+)
 WEBHOOK_DENIED = Fault(
     "webhook-denied",
     Subject.ADMISSION,
@@ -163,6 +173,7 @@ ROWS = (
     LIMIT_RANGE,
     POD_SECURITY,
     POLICY,
+    NODE_IDENTITY,
     WEBHOOK_DENIED,
     ADMISSION_DENIED,
     UNKNOWN_FIELD,
@@ -182,6 +193,13 @@ ROWS = (
 _BY_WORDS = (
     (re.compile(r"failed calling webhook|failed to call webhook|no endpoints available for service"), WEBHOOK_DOWN),
     (re.compile(r"admission webhook \"[^\"]*\" denied the request"), WEBHOOK_DENIED),
+    (
+        re.compile(
+            r"ValidatingAdmissionPolicy 'slurm-k8s-bridge-[a-z]+'( with binding '[^']*')? denied request: "
+            r"(node-claim|workload-rank-0|gate-rank|event-source): "
+        ),
+        NODE_IDENTITY,
+    ),
     (re.compile(r"ValidatingAdmissionPolicy '[^']*'( with binding '[^']*')? denied request"), POLICY),
     (re.compile(r"not yet ready to handle request"), ADMISSION_STARTING),
     (re.compile(r"because it is being terminated"), NAMESPACE_ENDING),

@@ -183,6 +183,24 @@ CREATION = [
     ("admission-starting", Forbidden('pods "w" is forbidden: not yet ready to handle request', status=403)),
     ("admission-denied", Forbidden('pytorchjobs "w" is forbidden: only on Sundays', status=403)),
     ("webhook-down", Unavailable("no endpoints available for service", status=500)),
+    (
+        "node-identity",  # what Kubernetes 1.36 said
+        Forbidden(
+            'Kubernetes: pytorchjobs.kubeflow.org "slurm-demo-1-0" is forbidden: ValidatingAdmissionPolicy '
+            "'slurm-k8s-bridge-workload' with binding 'slurm-k8s-bridge-workload' denied request: node-claim: this "
+            "credential says no node",
+            status=403,
+        ),
+    ),
+    (
+        "policy",
+        Forbidden(
+            'Kubernetes: pytorchjobs.kubeflow.org "slurm-demo-1-0" is forbidden: ValidatingAdmissionPolicy '
+            "'slurm-k8s-bridge-workload' with binding 'slurm-k8s-bridge-workload' denied request: workload-claim: the "
+            "claim is not one that the namespace opens to jobs",
+            status=403,
+        ),
+    ),
     ("object-invalid", Invalid("the object is no good", status=422)),
     (
         "object-too-large",  # what Kubernetes 1.36 said of 2.3 MiB
