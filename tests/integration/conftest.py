@@ -4,11 +4,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from . import audit
 from .stack import STACK, Stack
+
+_ASKED = pytest.StashKey[set[audit.Asked]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -56,9 +61,19 @@ def docker_cleanup() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def running_stack(docker_services: object, stack_was_running: bool) -> Iterator[Stack]:  # noqa: ARG001
-    """The stack, whole and healthy."""
-    yield Stack(Stack.describe())
+def running_stack(
+    docker_services: object,  # noqa: ARG001
+    stack_was_running: bool,
+    pytestconfig: pytest.Config,
+) -> Iterator[Stack]:
+    """The stack, whole and healthy. What its daemons have asked of Kubernetes is kept for the end."""
+    began = datetime.now(UTC).isoformat()
+    stack = Stack(Stack.describe())
+    yield stack
+    asked = audit.asked(Path(str(stack.description["audit_log"])), began)
+    pytestconfig.stash[_ASKED] = asked
+    if hasattr(pytestconfig, "workeroutput"):
+        pytestconfig.workeroutput["asked"] = [list(each) for each in asked]
     if not stack_was_running:
         subprocess.run([STACK, "down"], check=True, stdout=sys.stderr)
 
@@ -83,3 +98,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.stack)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """One of several processes has ended."""
+    told = getattr(node, "workeroutput", {}).get("asked", [])
+    node.config.stash.setdefault(_ASKED, set()).update(tuple(each) for each in told)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """After all tests of this folder, of all processes: the rights that daemons have used are those that they have."""
+    config = session.config
+    whole = Path(__file__).parent in [Path(argument).resolve() for argument in config.args]
+    if hasattr(config, "workerinput") or not whole or config.getoption("keyword") or config.getoption("collectonly"):
+        return
+    asked = config.stash.setdefault(_ASKED, set())
+    wrong = audit.complaints(asked)
+    for line in wrong:
+        print(line, file=sys.stderr)
+    if wrong:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,0 +1,46 @@
+"""What the nodes' daemons have asked of Kubernetes, as the API server's own log has it, beside what they may ask."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from bridge import wellknown
+from bridge.kube.rights import RIGHTS, Scope
+
+_AGENT = '"userAgent":"slurm-k8s-bridge/'  # a test that asks with a node's credential has another
+_NODE = f"system:serviceaccount:{wellknown.ACCOUNTS}:"
+
+Asked = tuple[str, str, str, str]  # verb, API group, resource, scope
+
+
+def asked(log: Path, since: str) -> set[Asked]:
+    """Everything that daemons have asked since this moment (RFC 3339, UTC), granted or not."""
+    return {_right(entry) for entry in _entries(log) if entry["requestReceivedTimestamp"] >= since}
+
+
+def _entries(log: Path) -> Iterator[dict[str, Any]]:
+    for file in log.parent.glob(f"{log.stem}*{log.suffix}"):  # it is rotated
+        with file.open(encoding="utf-8") as lines:
+            for line in lines:
+                if _AGENT in line:
+                    entry = json.loads(line)
+                    # Whom the API server does not know (401) has no name.
+                    if entry["user"].get("username", "").startswith(_NODE) and "objectRef" in entry:
+                        yield entry
+
+
+def _right(entry: dict[str, Any]) -> Asked:
+    of = entry["objectRef"]
+    resource = "/".join(filter(None, (of["resource"], of.get("subresource"))))
+    scope = {None: Scope.CLUSTER, wellknown.ACCOUNTS: Scope.OWN}.get(of.get("namespace"), Scope.JOBS)
+    return entry["verb"], of.get("apiGroup", ""), resource, scope.value
+
+
+def complaints(used: Iterable[Asked]) -> list[str]:
+    """What is asked and not in the table, and what is in the table and nobody has asked."""
+    granted = {(right.verb, right.group, right.resource, right.scope.value) for right in RIGHTS}
+    seen = set(used)
+    return [f"asked, and not in bridge/kube/rights.py: {' '.join(each)}" for each in sorted(seen - granted)] + [
+        f"in bridge/kube/rights.py, and nobody asks it: {' '.join(each)}" for each in sorted(granted - seen)
+    ]
