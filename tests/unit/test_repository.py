@@ -21,6 +21,8 @@ DOCUMENTS = [
     "docs/manifests.md",
     "docs/messages.md",
     "docs/json.md",
+    "docs/node-identity.md",
+    "docs/site-profiles.md",
     "tests/stack/README.md",
 ]
 README = (ROOT / "README.md").read_text()
