@@ -26,7 +26,7 @@ def test_with_nothing_but_a_job_id(stack: Stack) -> None:
     stack.exec("compute1", "env", "-i", f"SLURM_JOB_ID={job.id}", _HOOK)
     gone(stack)
     stack.await_end(job)
-    assert "slurm-k8s-bridge: failed:" in stack.output(job)
+    assert "slurm-k8s-bridge: ended: Slurm ended the job while its training ran" in stack.output(job)
 
 
 def test_with_nothing_but_a_job_id_and_a_lost_journal(stack: Stack) -> None:
