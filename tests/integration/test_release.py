@@ -16,6 +16,8 @@ from .vigil import Vigil, watching
 _NODE = "compute1"
 _ON_IT = ("-N1", "-w", _NODE, "--gpus-per-node=2")
 _HOOK = "/etc/slurm/epilog.d/50-slurm-k8s-bridge"
+# Seconds: attach waits up to 25 for a pod's last words, and Slurm looks only now and then for the end of its script.
+_EPILOG_COMES = 75
 _GENTLE = "hold-gpu 300"
 
 
@@ -98,7 +100,9 @@ def test_a_pod_whose_kubelet_is_dead(stack: Stack) -> None:
     with vigil_over(stack, job) as vigil, stopped(stack, _NODE, "kubelet"):
         cancel(stack, job)
         pod = f"slurm-demo-{job.id}-0-worker-0"
-        eventually(lambda: f"Kubernetes still shows {pod}" in obstacle(stack, job), 30, "the reason why it waits")
+        eventually(
+            lambda: f"Kubernetes still shows {pod}" in obstacle(stack, job), _EPILOG_COMES, "the reason why it waits"
+        )
         vigil.stays_held(1)
         assert stack.node_states()[_NODE] == "completing"
 
@@ -111,7 +115,7 @@ def test_a_pod_deleted_by_force_whose_process_lives_on(stack: Stack) -> None:
         name = f"slurm-demo-{job.id}-0-worker-0"
         stack.kubectl("-n", stack.namespace, "delete", "pod", name, "--force", "--grace-period=0")
         eventually(lambda: not stack.names("pods"), 10, "no pod in the API")
-        eventually(lambda: f"is in pod {uid}" in obstacle(stack, job), 30, "the reason why it waits")
+        eventually(lambda: f"is in pod {uid}" in obstacle(stack, job), _EPILOG_COMES, "the reason why it waits")
         vigil.stays_held(3)
 
 
@@ -119,7 +123,9 @@ def test_a_process_of_the_user_outside_the_pod_that_holds_a_gpu(stack: Stack) ->
     job = holding(stack, container_job(stack.images["small"], _GENTLE))
     with holder_of_a_gpu(stack) as (pid, needle), vigil_over(stack, job, needle) as vigil:
         cancel(stack, job)
-        eventually(lambda: f"process {pid} (sleep): holds /dev/fakegpu" in obstacle(stack, job), 30, "the reason")
+        eventually(
+            lambda: f"process {pid} (sleep): holds /dev/fakegpu" in obstacle(stack, job), _EPILOG_COMES, "the reason"
+        )
         vigil.stays_held(2)
         stack.exec(_NODE, "kill", pid)
 
@@ -270,7 +276,7 @@ def test_a_pod_that_its_controller_makes_again_after_the_epilog_began(stack: Sta
                 stack.kubectl("-n", stack.namespace, "delete", "pod", name, "--force", "--grace-period=0")
             eventually(lambda: stack.names("pods") and pod_of(stack, job) != first, 30, "a second pod")
             vigil.await_end(60)
-            eventually(lambda: "not today" in obstacle(stack, job), 30, "the reason why it waits")
+            eventually(lambda: "not today" in obstacle(stack, job), _EPILOG_COMES, "the reason why it waits")
             assert vigil.released is None, "what is still made for this run has not been deleted"
             (pod,) = stack.objects("pods")
             assert [gate["name"] for gate in pod["spec"]["schedulingGates"]] == ["slurm-k8s-bridge/node"]
