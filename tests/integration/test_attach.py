@@ -82,7 +82,7 @@ def test_ranks_are_chosen_and_named(stack: Stack) -> None:
     )
     assert said["one"] == "here\n1\nend"
     assert sorted(said["all"].splitlines()) == ["0", "1", "end", "end", "here", "here"]
-    assert f"job {job.id} has the ranks 0 to 1, and no rank 2; correct --rank" in said["none"]
+    assert f"job {job.id} has the ranks 0 to 1, and no rank 2 [no-such-rank]; give --rank one of these" in said["none"]
     assert "ranks are up to 1024 whole numbers" in said["junk"]
 
 
