@@ -74,6 +74,10 @@ def test_ranks_are_chosen_and_named(stack: Stack) -> None:
     verbs = {"prefix": "--prefix", "one": "--rank 1", "all": "--all", "none": "--rank 2", "junk": "--rank x"}
     script = "\n".join(f"bridgectl attach {options} > $PWD/{name} 2>&1 &" for name, options in verbs.items())
     job = stack.submit(spec, "-N2", script=f"{script}\nwait")
+    prefixed = f"{job.directory}/prefix"
+    eventually(
+        lambda: stack.exec("login", "cat", prefixed, check=False).count("here") == 2, 60, "both ranks have begun"
+    )
     stack.let_go(job)
     stack.await_end(job)
     said = {name: stack.exec("login", "cat", f"{job.directory}/{name}") for name in verbs}
