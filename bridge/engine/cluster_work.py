@@ -138,7 +138,7 @@ class ClusterWork:
 
     def _follow_log(self, task: Task, activity: do.FollowLog) -> None:
         run, home = task.run, home_of(self._config, task.run)
-        self._hub.follow(run.key, activity.rank, home, activity.pod, task.stop, has_reader=run.attached)
+        self._hub.follow(run.key, activity.rank, home, activity.pod, task.stop, has_reader=run.may_have_reader)
 
 
 class _PodView:

@@ -8,7 +8,7 @@ waits until the reader has said where that is.
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -46,7 +46,13 @@ class LogHub:
         self._spools: dict[tuple[RunKey, int], Spool] = {}
         self._after: dict[tuple[RunKey, int], str] = {}
         self._readers: set[RunKey] = set()
+        self._expected: set[RunKey] = set()
         self.changed = threading.Condition()
+
+    def expect(self, keys: Iterable[RunKey]) -> None:
+        """Scripts of these runs are at work, by the journal, and may have an `attach` that was here before."""
+        with self.changed:
+            self._expected |= set(keys)
 
     def resume(self, key: RunKey, after: Mapping[int, str]) -> None:
         """A reader has come; one that was here before a restart of the daemon had come so far with each rank."""
@@ -63,7 +69,8 @@ class LogHub:
         """Fill the spool of this rank until its container has ended or ``stop`` is set. ``has_reader``: one has been
         here, perhaps at an earlier daemon, and comes again."""
         with self.changed:
-            while has_reader and key not in self._readers and not stop.is_set():
+            awaited = has_reader or key in self._expected
+            while awaited and key not in self._readers and not stop.is_set():
                 self.changed.wait(_WAIT)
             if stop.is_set():
                 return  # the run may have been dropped already
@@ -145,6 +152,7 @@ class LogHub:
             self._spools = {where: spool for where, spool in self._spools.items() if where[0] != key}
             self._after = {where: position for where, position in self._after.items() if where[0] != key}
             self._readers.discard(key)
+            self._expected.discard(key)
             self.changed.notify_all()
 
 

@@ -125,6 +125,7 @@ class Engine:
         self._marked = {run.mark for run in self._runs.values() if _was_given_up(run)}
         self._end_what_a_boot_ended()
         self._take_up_prologs()
+        self._hub.expect(key for key, run in self._runs.items() if run.phase is Phase.RUNNING)
         self._show()  # before anything is done: a sweep spares the runs that it is shown
         self._act()
         log.info("recovered", runs=len(self._runs))

@@ -327,6 +327,12 @@ class Run:
         return self.is_batch or self.attached
 
     @property
+    def may_have_reader(self) -> bool:
+        """Whether an `attach` of an earlier daemon may have had a part of the output, and come again. While a prolog
+        waits there is none: its script has not begun."""
+        return self.attached or self.adopted or self.unattended is not None
+
+    @property
     def created_nothing(self) -> bool:
         """Whether this run certainly has nothing in Kubernetes: only the batch node creates, this is the one, and it
         never came to a manifest. So an API server that is away does not keep the node from the next job."""

@@ -24,6 +24,7 @@ from tests.manifests.collected import manifests
 from .stack import STACK, Stack, eventually
 
 NAMESPACE = "manifests"
+LABEL_JOBS = "slurm-k8s-bridge/jobs"  # only in such a namespace may pods tolerate the taint
 # Each job has nodes of its own, as from Slurm: whoever asked for a GPU has the whole node.
 LARGEST = 2
 ALLOCATABLE = {
@@ -120,7 +121,7 @@ def test_public_manifests_become_ready_pods(stack: Stack, kube: KubernetesClient
         name: workload["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] for name, workload in workloads.items()
     }
     objects: list[dict[str, Any]] = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {LABEL_JOBS: "true"}}},
         *(node(place) for name in workloads for place in nodes[name][: count[name]]),
     ]
     for name in sorted(set().union(*map(claims_of, workloads.values()))):

@@ -2,11 +2,13 @@
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from bridge.engine import logs
 from bridge.engine.logs import SPOOL_LIMIT, LogHub
+from bridge.engine.state import Phase, Unattended
 from bridge.errors import Forbidden
 from bridge.job.ids import RunKey
 from bridge.kube.api import LogPiece
@@ -15,6 +17,7 @@ from tests.fakes.kubernetes import FakeKubernetes
 
 from .clients import PATIENCE
 from .node import eventually
+from .story import batch
 from .world import NAMESPACE, World
 
 KEY = RunKey("demo", 7, 0)
@@ -201,6 +204,25 @@ def test_a_reader_that_comes_too_late_is_told_of_the_gap_once(spooling: Spooling
             pieces, number, _ = spooling.hub.take(KEY, 0, position)
             assert [piece.gap for piece in pieces] == [True, False]
             assert spooling.hub.take(KEY, 0, number) == ([], number, False)
+
+
+def test_a_new_daemon_waits_for_the_reader_of_a_script_that_is_at_work(spooling: Spooling) -> None:
+    spooling.prints(b"one", b"two")
+    spooling.hub.expect([KEY])
+    spooling.follows()
+    with spooling.hub.changed:
+        assert not spooling.hub.changed.wait_for(lambda: spooling.hub._spools, 0.1)
+    spooling.hub.resume(KEY, {})
+    assert spooling.reads()[0] == [b"one", b"two"]
+
+
+def test_who_may_have_a_reader_from_before() -> None:
+    """A journal that was lost, or put back from a backup, does not say that `attach` has been there."""
+    waiting = batch().created().run
+    running = replace(waiting, phase=Phase.RUNNING)
+    assert not waiting.may_have_reader and not running.may_have_reader
+    for change in ({"attached": True}, {"adopted": True}, {"unattended": Unattended()}):
+        assert replace(running, **change).may_have_reader
 
 
 class Crowd:
