@@ -80,11 +80,13 @@ class Job:
 
 @dataclass
 class PodWatch:
-    """An independent watcher: when each pod became ready and was gone (seconds since the epoch), and where it ran."""
+    """An independent watcher: when each pod became ready and was gone (seconds since the epoch), and where it is bound;
+    ``places`` are all nodes to which one of that name was ever bound."""
 
     ready: dict[str, float] = field(default_factory=dict)
     gone: dict[str, float] = field(default_factory=dict)
     nodes: dict[str, str] = field(default_factory=dict)
+    places: dict[str, set[str]] = field(default_factory=dict)
     changed: threading.Condition = field(default_factory=threading.Condition)
     begun: threading.Event = field(default_factory=threading.Event)
 
@@ -97,6 +99,7 @@ class PodWatch:
         name = pod["metadata"]["name"]
         with self.changed:
             self.nodes[name] = pod["spec"].get("nodeName", "")
+            self.places.setdefault(name, set()).update({self.nodes[name]} - {""})
             conditions = {item["type"]: item["status"] for item in pod["status"].get("conditions", [])}
             if conditions.get("Ready") == "True":
                 self.ready.setdefault(name, at)
