@@ -6,14 +6,14 @@ after ten seconds, and then less and less often: slurmctld has other things to d
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from math import isfinite
 
 from bridge.config import Config
 from bridge.engine.ending import earlier_try
 from bridge.engine.state import Run
 from bridge.job.faults.images import IMAGE_PULLING
 from bridge.job.faults.row import plain
-from bridge.job.pods import PodFacts
+from bridge.job.pods import PodFacts, epoch
 
 _WORTH = 10.0  # seconds from which on a pull is told
 _PAUSE, _TIMES, _LONGEST = 20.0, 3.0, 300.0  # seconds between two reports: the first, each next so many times as long
@@ -75,11 +75,13 @@ def _pulls(run: Run) -> Iterator[_Pull]:
         if pod.started or rank in run.lost or (suspicion is not None and suspicion.fault is not IMAGE_PULLING):
             continue
         if pod.pulling:
-            yield _Pull(rank, pod.node, pod.pulling, _since(run, pod))
+            since = _since(run, pod)
+            if isfinite(since):
+                yield _Pull(rank, pod.node, pod.pulling, since)
         elif suspicion is not None:  # before Kubernetes 1.29 the pod's events alone tell of it
             yield _Pull(rank, pod.node, pod.image, suspicion.since)
 
 
 def _since(run: Run, pod: PodFacts) -> float:
     """By the kubelet's calendar, in whole seconds; never before the prolog, wherever that clock stands."""
-    return max(run.began, datetime.fromisoformat(pod.sandbox_at).timestamp() - run.clock_offset)
+    return max(run.began, epoch(pod.sandbox_at) - run.clock_offset)

@@ -1,6 +1,7 @@
 """The user socket: what `bridgectl` asks. Everybody may connect; each verb looks at who is there."""
 
 import json
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
@@ -53,6 +54,7 @@ class UserDoor:
         self._reconciler = reconciler
         self._adopter = adopter
         self._service = service
+        self._naming = threading.Lock()
 
     def __call__(self, channel: Channel, peer: Peer) -> None:
         """One question and its answer."""
@@ -192,21 +194,39 @@ class UserDoor:
         if not isinstance(found, Run):
             channel.send(found)
             return
-        ranks = _asked(request, found)
-        if isinstance(ranks, str):
-            channel.send(_error(ranks))
+        with self._naming:
+            refusal = self._named(request, found)
+        if refusal:
+            channel.send(_error(refusal))
             return
-        self._begin(channel, request, found, ranks, peer)
+        if request.token and found.allocation is not None and peer.uid == found.allocation.uid:
+            self._engine.post(TokenBrought(found.key, Credential(found.allocation.user, request.token)))
+        self._serve(channel, request, found)
 
-    def _begin(self, channel: Channel, request: UserRequest, run: Run, ranks: tuple[int, ...], peer: Peer) -> None:
-        channel.sock.settimeout(None)
-        if request.token and run.allocation is not None and peer.uid == run.allocation.uid:
-            self._engine.post(TokenBrought(run.key, Credential(run.allocation.user, request.token)))
-        named = ranks if request.every or request.ranks else ()
-        if not run.attached or not run.asked_ranks.issuperset(named):
+    def _named(self, request: UserRequest, run: Run) -> str:
+        """The ranks that are asked for by name will be followed; or why not. One at a time: each counts what those
+        before it have named."""
+        run = self._engine.runs.get(run.key, run)
+        last = len(run.nodes) - 1
+        if strange := [rank for rank in request.ranks if rank > last]:
+            return messages.NO_SUCH_RANK.sentence(job=request.job, last=last, rank=strange[0])
+        named = _ranks(request, run) if request.every or request.ranks else ()
+        followed = run.asked_ranks.union(named)
+        if not run.attached or followed != run.asked_ranks:
+            if named and len(followed) > _MOST_FOLLOWED:
+                return messages.TOO_MANY_RANKS.sentence(job=request.job, ranks=len(followed), most=_MOST_FOLLOWED)
             self._engine.happened(run.key, events.Attached(clock.now(), named))
             # In the journal before a line goes out: the next daemon must know that a reader will come again.
-            self._until(lambda: (now := self._engine.runs.get(run.key)) is None or now.attached)
+            self._until(
+                lambda: (
+                    (now := self._engine.runs.get(run.key)) is None or (now.attached and now.asked_ranks >= followed)
+                )
+            )
+        return ""
+
+    def _serve(self, channel: Channel, request: UserRequest, run: Run) -> None:
+        channel.sock.settimeout(None)
+        ranks = _ranks(request, run)
         attachment = Attachment(channel, self._engine, self._hub, run, ranks)
         attachment.resume({rank: position for rank, position in request.after.items() if rank in ranks})
         attachment.serve()
@@ -269,15 +289,9 @@ def _rows(runs: Iterable[Run]) -> dict[str, Any]:
     return {"runs": rows[::-1], "left_out": len(listed) - len(rows)}
 
 
-def _asked(request: UserRequest, run: Run) -> tuple[int, ...] | str:
-    """The ranks whose output an `attach` is to have, or why not."""
-    last = len(run.nodes) - 1
-    if strange := [rank for rank in request.ranks if rank > last]:
-        return messages.NO_SUCH_RANK.sentence(job=request.job, last=last, rank=strange[0])
-    ranks = tuple(sorted(set(request.ranks))) or tuple(range(last + 1))
-    if request.every and len(ranks) > _MOST_FOLLOWED:
-        return messages.TOO_MANY_RANKS.sentence(job=request.job, ranks=len(ranks), most=_MOST_FOLLOWED)
-    return ranks
+def _ranks(request: UserRequest, run: Run) -> tuple[int, ...]:
+    """Those whose output an `attach` is to have, where there is any of them."""
+    return tuple(sorted(set(request.ranks))) or tuple(range(len(run.nodes)))
 
 
 def _output(run: Run) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """What the bridge reads from a pod and from a workload: a few typed facts out of much JSON."""
 
+import math
 import re
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from bridge import wellknown
@@ -199,6 +201,14 @@ def condition(status: Object, kind: str) -> Object:
         if item.get("type") == kind:
             return dict(item)
     return {}
+
+
+def epoch(stamp: object) -> float:
+    """Seconds of a time as Kubernetes writes it; infinite for what is no time, since nothing is proven by it."""
+    try:
+        return datetime.fromisoformat(str(stamp)).timestamp()
+    except ValueError:
+        return math.inf
 
 
 def _since(status: Object, kind: str) -> str:

@@ -179,9 +179,9 @@ NO_SUCH_RANK = Message(
 )
 TOO_MANY_RANKS = Message(
     "too-many-ranks",
-    "job {job} has {ranks} ranks, and a node follows at most {most}",
+    "{ranks} ranks of job {job} would have to be followed, and a node follows at most {most} of a job",
     _UNANSWERED,
-    "name those that you want with --rank, and have the others write to files",
+    "name with --rank those that you want, and have the others write to files",
 )
 RANK_UNREAD = Message(
     "rank-unread",

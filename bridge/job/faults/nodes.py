@@ -4,14 +4,13 @@ Only what is local counts. The kubelet itself writes Ready as False; Unknown is 
 kubelet that it has not heard of, and says as much about the way between the two as about the node.
 """
 
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from bridge.job.faults.row import Fault, Finding, Subject, Verdict, plain
+from bridge.job.pods import epoch
 
 Object = dict[str, Any]
 
@@ -124,7 +123,7 @@ def node_facts(node: Object, gpu_resources: Iterable[str]) -> NodeFacts:
         ready=str(ready.get("status", "")),
         ready_message=plain(str(ready.get("message") or "")),
         pressures=tuple(
-            (_PRESSURES[kind], _epoch(item.get("lastTransitionTime")))
+            (_PRESSURES[kind], epoch(item.get("lastTransitionTime")))
             for kind, item in conditions.items()
             if kind in _PRESSURES and item.get("status") == "True"
         ),
@@ -157,11 +156,3 @@ def _fault(look: Look) -> tuple[Fault | None, str]:
 def _is_witnessed(look: Look) -> bool:
     """A silent health port alone may be a setting of the site (healthzPort 0): something else must say the same."""
     return look.node.ready != "True" or look.node.boot_id != look.boot_id or look.pod_untouched
-
-
-def _epoch(stamp: object) -> float:
-    """Seconds; infinite for what is no time, since nothing is proven by it."""
-    try:
-        return datetime.fromisoformat(str(stamp)).timestamp()
-    except ValueError:
-        return math.inf

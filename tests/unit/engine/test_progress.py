@@ -68,6 +68,12 @@ def test_of_many_nodes_the_first_few_are_named() -> None:
     assert told(story) == f"image {IMAGE} is being pulled on compute1, compute2, compute3 and 61 more nodes for 40 s"
 
 
+def test_a_stamp_that_is_no_time_tells_nothing_and_ends_nothing() -> None:
+    story = waiting(1).sees(pod(0, gate=None, node="compute1", pulling=IMAGE, sandbox_at="soon")).after(41)
+    assert told(story) == ""
+    assert progress.due(config(), story.run) is None, "no timer takes an endless time"
+
+
 def test_two_images_are_told_apart_and_more_are_not() -> None:
     story = waiting(3).sees(at_work(1, 105.0, "b"), at_work(2, 106.0, "c")).after(41)
     assert (

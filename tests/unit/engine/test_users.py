@@ -175,10 +175,25 @@ def test_a_rank_that_is_none_and_more_than_a_node_follows_are_refused(
         "job 7 has the ranks 0 to 0, and no rank 1"
     )
     monkeypatch.setattr(users, "_MOST_FOLLOWED", 0)
-    told = node.ask(verb="attach", job=7, every=True)["sentence"]
-    assert told.startswith(
-        "job 7 has 1 ranks, and a node follows at most 0 [too-many-ranks]; name those that you want with --rank"
-    )
+    for named in ({"every": True}, {"ranks": [0]}):
+        told = node.ask(verb="attach", job=7, **named)["sentence"]
+        assert told.startswith(
+            "1 ranks of job 7 would have to be followed, and a node follows at most 0 of a job [too-many-ranks]; name"
+        )
+
+
+def test_what_several_readers_name_counts_together(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(users, "_MOST_FOLLOWED", 1)
+    first, second, job = world.node("n1"), world.node("n2"), world.job("n1", "n2")
+    batch, member = first.prolog(job), second.prolog(job)
+    assert batch.exit() == member.exit() == 0
+    usual, named = first.attach(job), first.attach(job, ranks=[0])
+    assert all(attach.connected.wait(PATIENCE) for attach in (usual, named))
+    again = first.attach(job, ranks=[0])
+    assert again.connected.wait(PATIENCE), "it is followed already"
+    assert "[too-many-ranks]" in first.ask(verb="attach", job=7, ranks=[1])["sentence"]
+    world.ends(job, 0, 0)
+    assert usual.exit() == named.exit() == again.exit() == 0
 
 
 def test_a_question_of_another_version_is_refused_with_the_cure(world: World) -> None:
