@@ -45,6 +45,10 @@ integration: venv ## Tests on the real Slurm and Kubernetes; starts two stacks, 
 outage: venv ## Ten minutes without an API server while jobs end on eight nodes (SKB_OUTAGE=SECONDS)
 	SKB_NODES=8 pytest --verbose --capture=no -o timeout=1800 tests/integration/soak/test_long_outage.py
 
+.PHONY: many-ranks
+many-ranks: venv ## The output of more ranks than are followed unasked, on seventeen nodes
+	SKB_NODES=17 pytest --verbose --capture=no -o timeout=1800 tests/integration/soak/test_many_ranks.py
+
 .PHONY: flood
 flood: venv ## A minute of output at full speed (SKB_FLOOD=SECONDS)
 	pytest --verbose --capture=no -o timeout=1800 tests/integration/soak/test_flood.py
