@@ -18,7 +18,7 @@ from bridge import clock, wellknown
 from bridge.config import Config
 from bridge.engine import events, orphans
 from bridge.engine.orphans import JobWord, Runs, Seen, State
-from bridge.engine.state import Rules
+from bridge.engine.rules import Rules
 from bridge.errors import AllocationError, BridgeError, NotFound
 from bridge.job.ids import RunKey, pod_name
 from bridge.job.pods import pod_facts

@@ -3,7 +3,8 @@
 from bridge import wellknown
 from bridge.config import Config
 from bridge.config.profiles import Kind
-from bridge.engine.state import Run, kind
+from bridge.engine.rules import kind
+from bridge.engine.state import Run
 from bridge.kube.api import Object
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from bridge.config import Config
 from bridge.engine import events
 from bridge.engine.desk import Desk, Hook
-from bridge.engine.state import Answer, Phase, Rules, Run, SpecFile
+from bridge.engine.rules import Rules
+from bridge.engine.state import Answer, Phase, Run, SpecFile
 from bridge.errors import AllocationError
 from bridge.job.faults.runs import EARLIER_RUN, ENVIRONMENT
 from bridge.job.ids import RunKey

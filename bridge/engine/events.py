@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from bridge.engine.state import Rules, SpecFile
+from bridge.engine.rules import Rules
+from bridge.engine.state import SpecFile
 from bridge.job.faults import Verdict
 from bridge.job.pods import PodFacts, WorkloadFacts
 from bridge.slurm.environ import Allocation

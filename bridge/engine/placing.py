@@ -5,7 +5,8 @@ import json
 from dataclasses import dataclass
 
 from bridge.config import Config
-from bridge.engine.state import Run, kind
+from bridge.engine.rules import kind
+from bridge.engine.state import Run
 from bridge.errors import AllocationError
 from bridge.job.placement import Placement
 from bridge.job.render import render

@@ -3,12 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from pydantic import ValidationError
-
-from bridge.config import Config, Timing
-from bridge.config.profiles import Kind
+from bridge.config import Config
+from bridge.engine.rules import Rules
 from bridge.job.faults import Fault, Finding, Verdict
 from bridge.job.ids import RunKey, pod_name, workload_name
 from bridge.job.pods import PodFacts
@@ -135,70 +133,6 @@ class NodeFault:
     since: float
     seen: float
     sentence: str
-
-
-_SITE = ("pod", "gpu", "volumes", "profiles", "jobs")
-
-
-def kind(allocation: Allocation, qos: str = "") -> Kind:
-    """The job as the site's rules see it."""
-    return Kind(allocation.account or "", allocation.partition, qos)
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What decides about a run and may be configured anew while it lives: the run goes by what was said when it began.
-
-    Else the replay of its journal under other patiences could judge a training that has long been running. ``timing``
-    is the section of bridge.toml by that name; empty in a journal of before there were rules. ``namespace`` is the
-    workload's, ``kubeconfig`` the file with which it was reached then, '' for the node's own. ``site`` has the sections
-    by which it is rendered, on the batch node and until that is done; whatever is asked for later goes by the object
-    that the API server has.
-    """
-
-    timing: Mapping[str, float] = field(default_factory=dict)
-    on_job_fault: Literal["cancel", "hold"] = "cancel"
-    node_fault_limit: int = 0
-    namespace: str = ""
-    kubeconfig: str = ""
-    site: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, config: Config, allocation: Allocation | None = None) -> Self:
-        """What this configuration says of a run with this allocation."""
-        rules = cls(config.timing.model_dump(), config.on_job_fault, config.node_fault_limit)
-        if allocation is None:
-            return rules
-        site = config.model_dump(mode="json", exclude_unset=True, include=set(_SITE)) if allocation.is_batch else {}
-        return replace(rules.led_to(config, config.namespace_of(kind(allocation))), site=site)
-
-    def led_to(self, config: Config, namespace: str) -> Self:
-        """The same for a workload in this namespace."""
-        return replace(self, namespace=namespace, kubeconfig=str(config.kubeconfig_of(namespace) or ""))
-
-    @property
-    def apart(self) -> str:
-        """The namespace, where another credential than the node's own speaks in it; else ''."""
-        return self.namespace if self.kubeconfig else ""
-
-    def applied(self, config: Config) -> Config:
-        """The configuration with these rules; with its own where there are none, or one is of another version."""
-        if not self.timing:
-            return config
-        known = {name: value for name, value in self.timing.items() if name in Timing.model_fields}
-        update = {"timing": config.timing.model_copy(update=known), "on_job_fault": self.on_job_fault}
-        return config.model_copy(update=update | {"node_fault_limit": self.node_fault_limit})
-
-    def sited(self, config: Config) -> Config:
-        """The configuration by which the run is rendered; its own where there is none, or this version has no way to
-        read it any more."""
-        if not self.site:
-            return config
-        today = config.model_dump(mode="json", exclude_unset=True, exclude=set(_SITE))
-        try:
-            return Config.model_validate(today | dict(self.site), extra="ignore")
-        except ValidationError:
-            return config
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from bridge.engine import events
 from bridge.engine.activities import Activity
 from bridge.engine.machine import next_run
 from bridge.engine.recover import key_text
-from bridge.engine.state import Answer, Judgement, Outcome, Rules, Run, SpecFile
+from bridge.engine.rules import Rules
+from bridge.engine.state import Answer, Judgement, Outcome, Run, SpecFile
 from bridge.engine.wanted import next_wake, wanted
 from bridge.job.pods import Ended, PodFacts, WorkloadFacts
 from bridge.slurm.environ import Allocation

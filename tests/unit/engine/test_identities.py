@@ -10,7 +10,8 @@ import pytest
 from bridge.config import Config
 from bridge.engine.health import KUBERNETES
 from bridge.engine.identities import Identities
-from bridge.engine.state import Phase, Rules, Run
+from bridge.engine.rules import Rules
+from bridge.engine.state import Phase, Run
 from bridge.errors import ConfigError, Forbidden, ForeignServer
 from bridge.kube.api import Kubernetes
 from tests.fakes.cluster import FakeCluster

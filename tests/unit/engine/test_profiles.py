@@ -7,7 +7,8 @@ import pytest
 from bridge.config import Config
 from bridge.engine import adoption, events
 from bridge.engine.placing import placement
-from bridge.engine.state import Phase, Rules, Run
+from bridge.engine.rules import Rules
+from bridge.engine.state import Phase, Run
 from bridge.store.markers import Marker
 from tests.fakes.cluster import FakeCluster
 

@@ -5,7 +5,8 @@ import pytest
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.prolog import last_moment
-from bridge.engine.state import Answer, Effort, Phase, Rules, SpecFile, Workload
+from bridge.engine.rules import Rules
+from bridge.engine.state import Answer, Effort, Phase, SpecFile, Workload
 from bridge.job.faults import Verdict
 from bridge.job.pods import PodFacts
 
