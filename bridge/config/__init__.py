@@ -314,6 +314,8 @@ class Config(Section):
             for name in (*(rule.profiles or ()), *([rule.profile] if rule.profile else [])):
                 if name not in self.profiles:
                     raise ValueError(f"jobs: there is no profile {name}; write [profiles.{name}]")
+        if self.qos_of_namespaces and self.slurmrest is None:
+            raise ValueError("jobs: a namespace that goes by qos needs [slurmrest], which alone tells a job's qos")
         if len({rule.names for rule in self.jobs}) < len(self.jobs):
             raise ValueError("jobs: two rules are about the same jobs; make them one")
         return self
@@ -333,6 +335,12 @@ class Config(Section):
         """Every namespace that may have workloads of this cluster, the usual one first."""
         named = [rule.namespace for rule in self.jobs if rule.namespace is not None]
         return tuple(dict.fromkeys([self.kubernetes.namespace, *named]))
+
+    @property
+    def qos_of_namespaces(self) -> tuple[str, ...]:
+        """Every QOS by which a namespace may go."""
+        named = [rule.qos for rule in self.jobs if rule.namespace is not None and rule.qos is not None]
+        return tuple(dict.fromkeys(named))
 
     def kubeconfig_of(self, namespace: str) -> Path | None:
         """The kubeconfig with which this namespace is reached; None: the node's own."""

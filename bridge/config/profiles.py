@@ -148,10 +148,10 @@ class JobRule(Section):
     account: str | None = Field(default=None, min_length=1)
     partition: str | None = Field(default=None, min_length=1)
     qos: str | None = Field(default=None, min_length=1)
-    """A job's QOS, which slurmrestd tells the batch node."""
+    """A job's QOS, which slurmrestd tells the batch node; it needs [slurmrest]."""
     namespace: Label | None = None
-    """Namespace of their workloads, with the bridge's Role in it (`rbac/namespace NAME`). Never by QOS: before 26.05
-    slurmd tells no hook of it, and every node of a job has to know where its pod is."""
+    """Namespace of their workloads, with the bridge's Role in it (`rbac/namespace NAME`). Where it goes by QOS, which
+    slurmd tells no hook before 26.05, a job's other nodes watch each namespace that it may be until they see it."""
     kubeconfig: Path | None = None
     """Kubeconfig, of the same API server, with which the bridge does everything in that namespace, whichever rule leads
     a job there; without it the node's own does. 0600, owned by the daemon's user; read again when it changes."""
@@ -162,11 +162,6 @@ class JobRule(Section):
 
     @model_validator(mode="after")
     def _is_of_use(self) -> Self:
-        for name in ("namespace", "kubeconfig"):
-            if getattr(self, name) is not None and self.qos is not None:
-                raise ValueError(
-                    f"{name} cannot go by qos, which most nodes of a job are not told; use account or partition"
-                )
         if self.kubeconfig is not None and self.namespace is None:
             raise ValueError("kubeconfig needs a namespace beside it: a credential is that of a namespace")
         if (self.namespace, self.profile, self.profiles) == (None, None, None):

@@ -72,18 +72,20 @@ class CreateWorkload:
 
 @dataclass(frozen=True)
 class WatchWorkload:
-    """Tell every change of the workload."""
+    """Tell every change of the workload; ``namespace`` says where, as long as it is not known where the run's is."""
 
     name: str
+    namespace: str = ""
     lane: ClassVar[str] = "watch-workload"
 
 
 @dataclass(frozen=True)
 class WatchPods:
-    """Tell every change of the run's pods; of one pod where ``pod`` names it."""
+    """Tell every change of the run's pods; of one pod where ``pod`` names it. ``namespace`` as of `WatchWorkload`."""
 
     name: str
     pod: str
+    namespace: str = ""
     lane: ClassVar[str] = "watch-pods"
 
 

@@ -104,27 +104,28 @@ class ClusterWork:
     # -- watching
 
     def _watch_workload(self, task: Task, activity: do.WatchWorkload) -> None:
-        start = start_of(task.run)
+        start, home = start_of(task.run), activity.namespace or home_of(self._config, task.run)
         known = task.run.workload in (Workload.LIVE, Workload.DELETING)
         last: object = None
-        for change in self._kube.watch_workload(home_of(self._config, task.run), activity.name, task.stop):
+        for change in self._kube.watch_workload(home, activity.name, task.stop):
             facts = workload_facts(change.object) if change.object else None
             if change.change is Change.SYNCED:
                 if known and last is None:
                     task.post(events.WorkloadGone(clock.now()))
-                _tell_listed(task, "workload")
+                _tell_listed(task, "workload", activity.namespace)
             if facts is None or (start and facts.start != start):
                 continue
             if change.change is Change.GONE:
                 task.post(events.WorkloadGone(clock.now()))
             elif facts != last:
-                task.post(events.WorkloadSeen(clock.now(), facts))
+                task.post(events.WorkloadSeen(clock.now(), facts, _where(task, activity)))
             last = facts
 
     def _watch_pods(self, task: Task, activity: do.WatchPods) -> None:
         selector = Selector(name=activity.pod, labels={wellknown.LABEL_RUN: activity.name})
-        view = _PodView(task)
-        for change in self._kube.watch_pods(home_of(self._config, task.run), selector, task.stop):
+        view = _PodView(task, activity)
+        home = activity.namespace or home_of(self._config, task.run)
+        for change in self._kube.watch_pods(home, selector, task.stop):
             view.tell(change.change, change.object)
 
     def _follow_events(self, task: Task, activity: do.FollowEvents) -> None:
@@ -144,8 +145,9 @@ class ClusterWork:
 class _PodView:
     """Turns what a pod watch tells into events, each fact once, and misses no pod that vanished unseen."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, activity: do.WatchPods) -> None:
         self._task = task
+        self._activity = activity
         self._start = start_of(task.run)
         self._last: dict[int, PodFacts] = {}
         self._unseen = {rank: pod.uid for rank, pod in task.run.pods.items() if rank not in task.run.lost}
@@ -154,7 +156,7 @@ class _PodView:
         """One observation."""
         if change is Change.SYNCED:
             self._tell_vanished()
-            _tell_listed(self._task, "pods")
+            _tell_listed(self._task, "pods", self._activity.namespace)
             return
         facts = pod_facts(pod)
         if facts is None or not is_of(self._task.run, pod):
@@ -166,20 +168,24 @@ class _PodView:
             self._task.post(events.PodGone(clock.now(), facts.rank, facts.uid))
         elif self._last.get(facts.rank) != facts:
             self._last[facts.rank] = facts
-            self._task.post(events.PodSeen(clock.now(), facts))
+            self._task.post(events.PodSeen(clock.now(), facts, _where(self._task, self._activity)))
 
     def _tell_vanished(self) -> None:
-        own = self._task.activity
         for rank, uid in self._unseen.items():
-            if isinstance(own, do.WatchPods) and own.pod and rank != self._task.run.rank:
+            if self._activity.pod and rank != self._task.run.rank:
                 continue
             self._task.post(events.PodGone(clock.now(), rank, uid))
         self._unseen = {}
 
 
-def _tell_listed(task: Task, what: Literal["workload", "pods"]) -> None:
+def _tell_listed(task: Task, what: Literal["workload", "pods"], namespace: str) -> None:
     if task.run.unattended is not None:
-        task.post(events.Listed(clock.now(), what))
+        task.post(events.Listed(clock.now(), what, namespace))
+
+
+def _where(task: Task, activity: do.WatchWorkload | do.WatchPods) -> str:
+    """The namespace of what was seen, where the run does not know it yet: whether it does would else fill journals."""
+    return activity.namespace if task.run.rules.places else ""
 
 
 def _refused(found: Finding) -> events.Event:

@@ -177,10 +177,11 @@ class WorkloadCreated:
 
 @dataclass(frozen=True)
 class WorkloadSeen:
-    """The watch told of the workload."""
+    """The watch told of the workload; ``namespace`` where, if the run did not know that."""
 
     at: float
     facts: WorkloadFacts
+    namespace: str = ""
     kind: Literal["workload_seen"] = "workload_seen"
 
 
@@ -203,10 +204,11 @@ class WorkloadDeleted:
 
 @dataclass(frozen=True)
 class PodSeen:
-    """The watch told of a pod of this run."""
+    """The watch told of a pod of this run; ``namespace`` as of `WorkloadSeen`."""
 
     at: float
     facts: PodFacts
+    namespace: str = ""
     kind: Literal["pod_seen"] = "pod_seen"
 
 
@@ -385,6 +387,7 @@ class Listed:
 
     at: float
     what: Literal["workload", "pods"]
+    namespace: str = ""
     kind: Literal["listed"] = "listed"
 
 

@@ -95,7 +95,7 @@ class Executor:
         """One try; whether it came to its end."""
         event, error = self._tried(task)
         failed = isinstance(event, events.Failed)
-        self.health.note(task.activity, event, error, clock.now(), task.run.rules.apart)
+        self.health.note(task.activity, event, error, clock.now(), _apart(task))
         if event is not None and not (failed and isinstance(task.activity, do.Endless)):
             task.post(event)
         return not failed
@@ -117,6 +117,13 @@ class Executor:
                 # A bug in one activity must not lose the run: it is told and tried again.
                 log.exception("activity_bug", activity=type(activity).__name__)
                 return _failed(activity, BRIDGE_BUG.finding(type(activity).__name__)), None
+
+
+def _apart(task: Task) -> str:
+    """The namespace that is spoken to with a credential of its own; '' where it is the node's."""
+    activity = task.activity
+    watched = activity.namespace if isinstance(activity, do.WatchWorkload | do.WatchPods) else ""
+    return task.run.rules.apart(watched)
 
 
 def _found(activity: Activity, error: BridgeError) -> Finding:

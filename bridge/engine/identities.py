@@ -69,8 +69,8 @@ class Identities:
         if is_named:
             yield now
         live = (run.rules for run in self._runs() if run.phase is not Phase.RELEASED)
-        begun = {rules.kubeconfig for rules in live if rules.namespace == namespace and rules.kubeconfig}
-        yield from (path for path in map(Path, sorted(begun)) if path != now)
+        begun = {place.kubeconfig for rules in live for place in rules.possible if place.namespace == namespace}
+        yield from (path for path in map(Path, sorted(begun - {""})) if path != now)
         if not is_named:
             yield None
 

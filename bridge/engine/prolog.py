@@ -182,6 +182,7 @@ def _render(config: Config, run: Run, at: float) -> Run:
     known = run.node_proven and run.spec is not None and (run.record is not None or not run.reporting)
     if not known:
         return run
+    run = replace(run, rules=run.rules.of_qos("" if run.record is None else run.record.qos))
     try:
         made = rendered(config, run)
     except BridgeError as error:

@@ -38,7 +38,7 @@ class ReleaseWork:
 
     def _namespaces(self, run: Run) -> tuple[str, ...]:
         """Every namespace that may have something of the run: the rules may have been others when it began."""
-        return (run.rules.namespace,) if run.rules.namespace else self._config.namespaces
+        return tuple(place.namespace for place in run.rules.possible) or self._config.namespaces
 
     def _delete_workload(self, task: Task, activity: do.DeleteWorkload) -> events.Event:
         for namespace in self._namespaces(task.run):
@@ -73,7 +73,7 @@ class ReleaseWork:
     def _prove_gone(self, task: Task, activity: do.ProveGone) -> events.Event:
         selector, pods = Selector(labels={wellknown.LABEL_RUN: activity.name}, node=activity.node), []
         for namespace in self._namespaces(task.run):
-            with self._unless_left(task.run, namespace), _unless_never_reached(task.run):
+            with self._unless_left(task.run, namespace), _unless_never_reached(task.run, namespace):
                 pods += self._kube.list_pods(namespace, selector)
                 with suppress(NotFound):
                     pods.append(self._kube.pod(namespace, activity.pod))
@@ -128,13 +128,13 @@ class ReleaseWork:
 
 
 @contextmanager
-def _unless_never_reached(run: Run) -> Iterator[None]:
+def _unless_never_reached(run: Run, namespace: str) -> Iterator[None]:
     """Passes over a namespace for which this node has no credential that can be used, where it never had one for this
     run: it has seen no pod of it, so it has let none through, and none can be alive here."""
     try:
         yield
     except ConfigError:
-        if run.known_uids or run.opened or not run.rules.apart:
+        if run.known_uids or run.opened or not run.rules.apart(namespace):
             raise
 
 

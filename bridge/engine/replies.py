@@ -101,7 +101,8 @@ def _taken_up(run: Run, _event: events.TakenUp) -> Run:
 def _listed(run: Run, event: events.Listed) -> Run:
     if run.unattended is None:
         return run
-    return replace(run, unattended=replace(run.unattended, listed=run.unattended.listed | {event.what}))
+    told = (event.what, event.namespace)
+    return replace(run, unattended=replace(run.unattended, listed=run.unattended.listed | {told}))
 
 
 def _hook_left(run: Run, event: events.HookLeft) -> Run:

@@ -19,14 +19,25 @@ def kind(allocation: Allocation, qos: str = "") -> Kind:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A namespace, and the kubeconfig with which it was reached when a run began, '' for the node's own."""
+
+    namespace: str
+    kubeconfig: str = ""
+
+
+@dataclass(frozen=True)
 class Rules:
     """What decides about a run and may be configured anew while it lives: the run goes by what was said when it began.
 
     Else the replay of its journal under other patiences could judge a training that has long been running. ``timing``
     is the section of bridge.toml by that name; empty in a journal of before there were rules. ``namespace`` is the
-    workload's, ``kubeconfig`` the file with which it was reached then, '' for the node's own. ``site`` has the sections
-    by which it is rendered, on the batch node and until that is done; whatever is asked for later goes by the object
-    that the API server has.
+    workload's, ``kubeconfig`` as of `Place`. ``site`` has the sections by which it is rendered, on the batch node and
+    until that is done; whatever is asked for later goes by the object that the API server has.
+
+    Where the namespace goes by QOS, ``places`` has that of each QOS, and of any other one under '', as long as the
+    run's is not known: the batch node learns it from slurmctld, every other one sees where its workload appears, since
+    before Slurm 26.05 no hook is told of a QOS.
     """
 
     timing: Mapping[str, float] = field(default_factory=dict)
@@ -35,6 +46,7 @@ class Rules:
     namespace: str = ""
     kubeconfig: str = ""
     site: Mapping[str, Any] = field(default_factory=dict)
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     @classmethod
     def of(cls, config: Config, allocation: Allocation | None = None) -> Self:
@@ -43,16 +55,38 @@ class Rules:
         if allocation is None:
             return rules
         site = config.model_dump(mode="json", exclude_unset=True, include=set(_SITE)) if allocation.is_batch else {}
-        return replace(rules.led_to(config, config.namespace_of(kind(allocation))), site=site)
+        namespaces = {qos: config.namespace_of(kind(allocation, qos)) for qos in ("", *config.qos_of_namespaces)}
+        places = {qos: _place(config, namespace) for qos, namespace in namespaces.items()}
+        rules = replace(rules, site=site, places=places)
+        return rules if len(set(places.values())) > 1 else rules.of_qos("")
 
     def led_to(self, config: Config, namespace: str) -> Self:
         """The same for a workload in this namespace."""
-        return replace(self, namespace=namespace, kubeconfig=str(config.kubeconfig_of(namespace) or ""))
+        return self._at(_place(config, namespace))
+
+    def of_qos(self, qos: str) -> Self:
+        """The same for a job of this QOS, '' where it is not known."""
+        return self._at(self.places.get(qos) or self.places[""]) if self.places else self
+
+    def found_in(self, namespace: str) -> Self:
+        """The same when the workload has been seen in this namespace."""
+        place = next((place for place in self.places.values() if place.namespace == namespace), None)
+        return self if place is None else self._at(place)
+
+    def _at(self, place: Place) -> Self:
+        return replace(self, namespace=place.namespace, kubeconfig=place.kubeconfig, places={})
 
     @property
-    def apart(self) -> str:
-        """The namespace, where another credential than the node's own speaks in it; else ''."""
-        return self.namespace if self.kubeconfig else ""
+    def possible(self) -> tuple[Place, ...]:
+        """Where the workload may be; one place as soon as that is known. Empty in old journals."""
+        known = [Place(self.namespace, self.kubeconfig)] if self.namespace else []
+        return tuple(known or dict.fromkeys(self.places.values()))
+
+    def apart(self, namespace: str = "") -> str:
+        """The namespace, by default the workload's, where another credential than the node's own speaks in it; else
+        ''."""
+        where = namespace or self.namespace
+        return where if any(place.kubeconfig for place in self.possible if place.namespace == where) else ""
 
     def applied(self, config: Config) -> Config:
         """The configuration with these rules; with its own where there are none, or one is of another version."""
@@ -72,3 +106,7 @@ class Rules:
             return Config.model_validate(today | dict(self.site), extra="ignore")
         except ValidationError:
             return config
+
+
+def _place(config: Config, namespace: str) -> Place:
+    return Place(namespace, str(config.kubeconfig_of(namespace) or ""))

@@ -21,6 +21,7 @@ def _workload_seen(run: Run, event: events.WorkloadSeen) -> Run:
     state = Workload.DELETING if event.facts.deleting else Workload.LIVE
     return replace(
         run,
+        rules=run.rules.found_in(event.namespace),
         workload=state,
         workload_uid=event.facts.uid,
         workload_failed=event.facts.failed,
@@ -46,6 +47,7 @@ def _pod_seen(run: Run, event: events.PodSeen) -> Run:
     known = run.pods.get(facts.rank)
     return replace(
         run,
+        rules=run.rules.found_in(event.namespace),
         pods={**run.pods, facts.rank: facts if known is None else facts.remembering(known)},
         lost=run.lost - {facts.rank},
         known_uids=run.known_uids | own,

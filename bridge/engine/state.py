@@ -122,7 +122,7 @@ class Unattended:
     """A run that a daemon found in its prolog when it began, and what has come of looking for it since."""
 
     hook_left: bool = False
-    listed: frozenset[str] = frozenset()
+    listed: frozenset[tuple[str, str]] = frozenset()  # what, and in which namespace
 
 
 @dataclass(frozen=True)

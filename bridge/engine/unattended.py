@@ -12,15 +12,21 @@ from bridge.engine.replies import judged
 from bridge.engine.state import Answer, Judgement, Phase, Run, Workload
 from bridge.job.faults import runs
 
-_LISTS = {"workload", "pods"}
+_LISTS = ("workload", "pods")
 
 
 def advance(run: Run, at: float) -> Run:
     """The run led on, once both are known: that no hook comes, and which pods there are."""
-    if run.unattended is None or not (run.unattended.hook_left and run.unattended.listed >= _LISTS):
+    if run.unattended is None or not (run.unattended.hook_left and _is_listed(run, run.unattended.listed)):
         return run
     run = replace(run, unattended=None)
     return _gone_on(run) if _has_started(run) else judged(run, Judgement.of(runs.HOOK_LEFT.finding()), at)
+
+
+def _is_listed(run: Run, listed: frozenset[tuple[str, str]]) -> bool:
+    """Wherever its workload may be; a journal of before there were several such places says not where."""
+    homes = [place.namespace for place in run.rules.possible] or [""]
+    return all((what, home) in listed or (what, "") in listed for what in _LISTS for home in homes)
 
 
 def _has_started(run: Run) -> bool:

@@ -53,8 +53,9 @@ def _watches(run: Run) -> Iterator[Activity]:
 
 def _watching(run: Run) -> Iterator[Activity]:
     """The same from prolog to release, since every new watch costs the API server a list."""
-    yield do.WatchWorkload(run.name)
-    yield do.WatchPods(run.name, "" if run.follows else run.own_pod_name)
+    for namespace in [place.namespace for place in run.rules.possible] or [""]:
+        yield do.WatchWorkload(run.name, namespace)
+        yield do.WatchPods(run.name, "" if run.follows else run.own_pod_name, namespace)
 
 
 def _preparing(run: Run, at: float) -> Iterator[Activity]:

@@ -17,7 +17,10 @@ _TENANT = "chemistry"
 _FILE = "/var/lib/slurm-k8s-bridge/credential/chemistry"
 _USERS = "system:serviceaccount:slurm-k8s-bridge:"
 _ONE = ("-N1", "-n1", "--mem=256M")
-_RULE = {"partition": "spare", "namespace": _NAMESPACE, "kubeconfig": _FILE}
+_QOS = "molecules"
+_RULES = [
+    {by: word, "namespace": _NAMESPACE, "kubeconfig": _FILE} for by, word in (("partition", "spare"), ("qos", _QOS))
+]
 
 
 @contextmanager
@@ -42,6 +45,17 @@ def another_identity(stack: Stack) -> Iterator[None]:
             "-n", "slurm-k8s-bridge", "delete", "serviceaccounts", "-l", f"slurm-k8s-bridge/enrolled={_TENANT}"
         )
         stack.exec("login", "bridgectl", "node", "bind")
+
+
+@contextmanager
+def another_qos(stack: Stack) -> Iterator[None]:
+    """One that the user may ask for."""
+    stack.exec("slurmctld", "sacctmgr", "-i", "add", "qos", _QOS)
+    try:
+        stack.exec("slurmctld", "sacctmgr", "-i", "modify", "user", "ml", "set", f"qos+={_QOS}")
+        yield
+    finally:
+        stack.exec("slurmctld", "sacctmgr", "-i", "delete", "qos", _QOS)
 
 
 @contextmanager
@@ -72,7 +86,7 @@ def asked(lines: Iterable[str]) -> dict[str, set[str]]:
 def test_only_the_credential_of_a_namespace_acts_there(stack: Stack) -> None:
     with Path(stack.description["audit_log"]).open() as audit:
         audit.seek(0, os.SEEK_END)
-        with another_identity(stack), stack.configured(jobs=[_RULE]):
+        with another_identity(stack), another_qos(stack), stack.configured(jobs=_RULES):
             jobs_run_there(stack)
             outlives_its_kubeconfig(stack)
             status = json.loads(stack.exec("compute1", "bridgectl", "status", "-o", "json"))
@@ -88,11 +102,17 @@ def jobs_run_there(stack: Stack) -> None:
     """By their rule, beside others in the usual namespace."""
     image = stack.images["small"]
     theirs = stack.submit(container_job(image, "echo theirs; exit 3"), "-N2", "--mem=256M", "--partition=spare")
-    usual = stack.submit(container_job(image, "echo usual"), *_ONE)
-    stack.await_ended([theirs, usual], 90)
+    # Of a QOS the second node is not told: it finds its pod where it is.
+    by_qos = stack.submit(container_job(image, f"echo here; {UNTIL_LET_GO}"), "-N2", "--mem=256M", f"--qos={_QOS}")
+    usual = stack.submit(container_job(image, f"echo here; {UNTIL_LET_GO}"), "-N2", "--mem=256M")
+    for job, namespace in ((by_qos, _NAMESPACE), (usual, stack.namespace)):
+        await_training(stack, job)
+        assert stack.kubectl("-n", namespace, "get", "pods", "-o", "name", "-l", f"slurm-k8s-bridge/job={job.id}")
+        stack.let_go(job)
+    stack.await_ended([theirs, by_qos, usual], 90)
     assert stack.sacct(theirs, "State,ExitCode") == "FAILED|3:0"
     assert stack.output(theirs).count("theirs\n") == 2
-    assert stack.output(usual) == "usual\n"
+    assert {stack.sacct(job, "State,ExitCode") for job in (by_qos, usual)} == {"COMPLETED|0:0"}
     stack.await_idle(30)
 
 

@@ -87,8 +87,7 @@ def test_what_was_written_out_is_read_the_same(tmp_path: Path) -> None:
             "profiles.a: Value error, env has NCCL_IB_TC, which fabric or checkpoints set",
         ),
         ("[[jobs]]\naccount = 'a'\n", "jobs.0: Value error, says nothing"),
-        ("[[jobs]]\nqos = 'a'\nnamespace = 'b'\n", "jobs.0: Value error, namespace cannot go by qos"),
-        ("[[jobs]]\nqos = 'a'\nkubeconfig = '/theirs'\n", "jobs.0: Value error, kubeconfig cannot go by qos"),
+        ("[[jobs]]\nqos = 'a'\nnamespace = 'b'\n", "jobs: a namespace that goes by qos needs [slurmrest]"),
         (
             "[[jobs]]\naccount = 'a'\nkubeconfig = '/theirs'\n",
             "jobs.0: Value error, kubeconfig needs a namespace beside it",
