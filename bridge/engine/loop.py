@@ -12,7 +12,7 @@ import structlog
 from bridge import clock, wellknown
 from bridge.config import Config
 from bridge.engine import activities as do
-from bridge.engine import events, shown
+from bridge.engine import events
 from bridge.engine.activities import Activity
 from bridge.engine.breaker import outage
 from bridge.engine.desk import Desk, Hook
@@ -24,15 +24,13 @@ from bridge.engine.last_fault import Fault, LastFault
 from bridge.engine.ledger import Ledger
 from bridge.engine.logs import LogHub
 from bridge.engine.machine import next_run
+from bridge.engine.reception import Reception
 from bridge.engine.recover import remember, replayed
-from bridge.engine.release import epilog_answer
 from bridge.engine.scans import Scans
 from bridge.engine.sightings import met_unknown
-from bridge.engine.state import Answer, Mark, Phase, Run
+from bridge.engine.state import Phase, Run
 from bridge.engine.wanted import next_wake, wanted
-from bridge.job.faults.runs import JOB_OVER
 from bridge.job.ids import RunKey
-from bridge.messages import bridged as messages
 from bridge.slurmrest.api import Credential
 from bridge.store.journal import Journal
 from bridge.wire.messages import ScanReply
@@ -40,7 +38,6 @@ from bridge.wire.messages import ScanReply
 log = structlog.get_logger()
 
 _FIRST = (events.PrologBegan, events.EpilogBegan, events.Adopted)  # what a run can begin with
-_TURNED_AWAY = 512  # jobs let go without a run of which is kept why, for their `attach`
 _HOOK_PATIENCE = 10.0  # seconds in which a prolog hook whose connection broke may come back
 
 
@@ -59,12 +56,10 @@ class Engine:
         self._credentials: dict[RunKey, Credential] = {}
         self._left: dict[RunKey, float] = {}
         self._scans = Scans(config.gpu, self._desk)
-        self._marked: set[Mark] = set()
+        self._reception = Reception(config, self._desk, LastFault(journal))
         self._executor: Executor | None = None
         self._touched: set[RunKey] = set()
-        self._turned_away: dict[int, str] = {}
         self._ledger = Ledger(journal)
-        self._last_fault = LastFault(journal)
         self.beat = clock.now()
         self.changed = threading.Condition()
         self.runs: Mapping[RunKey, Run] = MappingProxyType({})
@@ -102,12 +97,12 @@ class Engine:
     @property
     def last_fault(self) -> Fault | None:
         """Why this node was taken out of service, while no pod has started here since."""
-        return self._last_fault.told
+        return self._reception.last_fault
 
     def why_turned_away(self, job_id: int) -> str:
         """What the prolog of a job was told that was let go without a run; '' where there was none, or this daemon was
         started since."""
-        return self._turned_away.get(job_id, "")
+        return self._reception.why_turned_away(job_id)
 
     @property
     def waiting_hooks(self) -> int:
@@ -122,7 +117,7 @@ class Engine:
         self._runs = replayed(self._config, self._journal)
         self._touched = set(self._runs)
         self._left = {key: clock.now() for key, run in self._runs.items() if run.phase is Phase.PROLOG}
-        self._marked = {run.mark for run in self._runs.values() if _was_given_up(run)}
+        self._reception.recover(self._runs)
         self._end_what_a_boot_ended()
         self._take_up_prologs()
         self._hub.expect(key for key, run in self._runs.items() if run.phase is Phase.RUNNING)
@@ -217,7 +212,7 @@ class Engine:
         self._touched.add(key)
         now_released = after.phase is Phase.RELEASED and (before is None or before.phase is not Phase.RELEASED)
         if now_released and not any(hook.waits_for_release_of(key) for hook in self._desk):
-            self._marked.add(after.mark)
+            self._reception.proven_gone(after.mark)
         self._ledger.enter(before, after, event)
         _tell(before, after, event)
         unknown = met_unknown(before, after)
@@ -296,7 +291,7 @@ class Engine:
         self._scan(at)
         self._forget_old()
         self._show()
-        self._answer()  # last: who was told something can see it
+        self._reception.answer(self._runs)  # last: who was told something can see it
 
     def _reconcile(self, run: Run, at: float) -> None:
         assert self._executor is not None
@@ -323,68 +318,6 @@ class Engine:
             for activity in activities:
                 if isinstance(activity, do.ScanNode):
                     self._scans.ask(self._runs[key], activity, at)
-
-    def _answer(self) -> None:
-        for hook in self._desk:
-            answer = self._answer_for(hook)
-            if answer is not None:
-                self._note(hook, answer)
-                unmarked = self._unmarked(hook, answer)
-                if self._desk.answer(hook, answer, unmarked, self._timeline(hook)):
-                    self._marked.difference_update(unmarked)
-
-    def _note(self, hook: Hook, answer: Answer) -> None:
-        run = None if hook.key is None else self._runs.get(hook.key)
-        if hook.phase == "epilog":
-            self._turned_away.pop(hook.job_id, None)
-        elif hook.request.bridge and hook.key is None and answer.message:
-            self._turned_away = dict([*self._turned_away.items(), (hook.job_id, answer.message)][-_TURNED_AWAY:])
-        if answer.exit:
-            self._last_fault.failed(hook.job_id, hook.phase, answer.message or "")
-        elif hook.phase == "prolog" and run is not None and run.own_pod is not None and run.own_pod.started:
-            self._last_fault.works()
-
-    def _answer_for(self, hook: Hook) -> Answer | None:
-        if hook.decided is not None:
-            return hook.decided
-        if hook.phase == "epilog":
-            return self._epilog_answer(hook)
-        if hook.key is None:
-            return None
-        run = self._runs.get(hook.key)
-        if run is None or run.phase in (Phase.RELEASE, Phase.RELEASED):
-            return Answer(0, JOB_OVER.finding(messages.ENDED_IN_PROLOG).sentence)
-        return run.prolog_answer
-
-    def _epilog_answer(self, hook: Hook) -> Answer | None:
-        """The answer to all runs of this job that it ended; one that began since is not among them."""
-        of_job = [run for run in self._runs.values() if hook.waits_for_release_of(run.key)]
-        if hook.request.lingers:
-            return None if any(run.phase is Phase.RELEASE for run in of_job) else Answer(0)
-        answers = [epilog_answer(run) for run in of_job if run.phase in (Phase.RELEASE, Phase.RELEASED)]
-        if any(answer is None for answer in answers):
-            return None
-        failed = [answer for answer in answers if answer is not None and answer.exit]
-        return failed[0] if failed else Answer(0)
-
-    def _timeline(self, hook: Hook) -> dict[str, str] | None:
-        """What an epilog leaves beside the job's output file."""
-        run = None if hook.key is None or hook.phase != "epilog" else self._runs.get(hook.key)
-        wanted = run is not None and self._config.timeline_file and not hook.request.lingers
-        return shown.timeline(run, clock.wall()) if run is not None and wanted else None
-
-    def _unmarked(self, hook: Hook, answer: Answer) -> tuple[Mark, ...]:
-        """The runs whose markers this hook shall remove: its own job's after a proven epilog, and those that were
-        proven gone when no epilog was there. Those once: of a run whose start nobody knows, and by a hook that reads
-        the jobs' numbers alone, the marker of the job's next run would be removed too."""
-        alive = {key.job_id for key, run in self._runs.items() if run.phase is not Phase.RELEASED}
-        if hook.phase == "epilog":
-            own = {run.mark for run in self._runs.values() if hook.waits_for_release_of(run.key)}
-            gone = own if answer.exit == 0 else set()
-        else:
-            waiting = {other.job_id for other in self._desk}
-            gone = {mark for mark in self._marked if mark.job_id not in waiting}
-        return tuple(mark for mark in gone if mark.job_id not in alive)
 
     def _forget_old(self) -> None:
         released = (key for key, run in self._runs.items() if run.phase is Phase.RELEASED)
@@ -423,8 +356,3 @@ def _tell(before: Run | None, after: Run, event: events.Event) -> None:
     if after.outcome is not None and (before is None or before.outcome is None):
         told.info("outcome", exit_code=after.outcome.exit_code, reason=after.outcome.reason)
     told.debug("event", kind=event.kind)
-
-
-def _was_given_up(run: Run) -> bool:
-    """Whether the run's epilog was told exit 1 before the run was proven gone, so that its marker is still there."""
-    return run.phase is Phase.RELEASED and run.epilog_answer is not None

@@ -10,7 +10,7 @@ import pytest
 from bridge import wellknown
 from bridge.config import Config
 from bridge.engine import activities as do
-from bridge.engine import adoption, door, events, loop
+from bridge.engine import adoption, door, events, reception
 from bridge.engine.state import Phase, Run
 from bridge.errors import Unavailable
 from bridge.kube.api import Object
@@ -277,7 +277,7 @@ def test_a_job_without_room_is_told_so_by_attach(world: World, monkeypatch: pyte
 
 def test_so_many_jobs_without_room_are_told_why(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "LIVE_RUNS", 0)
-    monkeypatch.setattr(loop, "_TURNED_AWAY", 2)
+    monkeypatch.setattr(reception, "_TURNED_AWAY", 2)
     node = world.node(prolog_deadline=0.05)
     for number in (7, 8, 9):
         assert node.prolog(world.job(id=number)).exit() == 0
