@@ -11,6 +11,7 @@ from bridge.kube.api import Object
 
 from .clients import Job
 from .node import Node, eventually
+from .test_shown import fields_of
 from .world import NAMESPACE, World, config
 
 OWNER, ROOT = 2001, 0
@@ -68,6 +69,8 @@ def test_a_dry_run_shows_every_workload_and_deletes_none(world: World) -> None:
         assert 290 < answer["workloads"][0]["deleted_in"] <= 300
         assert "kubectl -n slurm-jobs delete pytorchjob slurm-demo-9-0" in answer["workloads"][2]["cure"]
         assert (answer["deleted"], answer["faults"], answer["strays"]) == ([], [], [])
+        fields = {*answer, *(f"workloads.*.{name}" for name in answer["workloads"][0])}
+        assert sorted(fields) == sorted(fields_of("bridgectl gc"))
     assert world.calls("delete_workload") == 1, "by the epilog"
 
 
