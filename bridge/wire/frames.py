@@ -5,6 +5,7 @@ The first frame of a connection carries ``"v"``, the protocol version.
 """
 
 import json
+import time
 
 TYPE_CHECKING = False  # importing typing or socket would cost the hook a millisecond each
 if TYPE_CHECKING:
@@ -92,6 +93,12 @@ class Channel:
         self.sock = sock
         self._decoder = Decoder(limit)
         self._ready = []  # type: list[dict[str, object]]
+        self._hurry = None  # type: float | None
+
+    def hurry(self, seconds):
+        # type: (float) -> None
+        """The next message has to be whole within so many seconds, and no wait after it is longer either."""
+        self._hurry = seconds
 
     def send(self, message):
         # type: (dict[str, object]) -> None
@@ -104,13 +111,19 @@ class Channel:
 
         Raises FrameError, and OSError (socket.timeout where the socket has one).
         """
+        seconds, self._hurry = self._hurry, None
+        end = None if seconds is None else time.monotonic() + seconds
         while not self._ready:
+            if end is not None:  # each part of a frame that comes in drops would begin the time-out anew
+                self.sock.settimeout(max(0.001, end - time.monotonic()))
             data = self.sock.recv(65536)
             if not data:
                 if self._decoder.pending:
                     raise FrameError("peer closed in the middle of a frame")
                 return None
             self._ready = self._decoder.feed(data)
+        if seconds is not None:
+            self.sock.settimeout(seconds)
         return self._ready.pop(0)
 
     def close(self):

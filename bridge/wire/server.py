@@ -18,7 +18,7 @@ from bridge.wire.peercred import Peer, peer_of
 
 log = structlog.get_logger()
 
-FIRST_FRAME_SECONDS = 10.0  # a peer that says nothing for so long is closed
+FIRST_FRAME_SECONDS = 10.0  # a peer that has not asked its question within them is closed
 _LISTEN_FDS_START = 3  # sd_listen_fds(3)
 
 Handler = Callable[[Channel, Peer], None]
@@ -26,18 +26,17 @@ Handler = Callable[[Channel, Peer], None]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of one socket: connections of everybody but root, of any one of them, and of root, who always gets in however
-    many others are there; bytes of a frame that a peer may send."""
+    """Of one socket: connections of everybody but root, and of root, who always gets in however many others are there;
+    bytes of a frame that a peer may send."""
 
     others: int
-    each: int
     root: int
     frame: int
 
 
-HOOKS = Bounds(others=0, each=0, root=512, frame=FRAME_LIMIT)
+HOOKS = Bounds(others=0, root=512, frame=FRAME_LIMIT)
 # An `attach` per job that runs here: no node of Kubernetes runs more than some hundred pods.
-USERS = Bounds(others=512, each=256, root=32, frame=64 * 1024)
+USERS = Bounds(others=512, root=32, frame=64 * 1024)
 
 
 class Server:
@@ -120,17 +119,18 @@ class Server:
             self._end(channel)
 
     def _has_room(self, peer: Peer) -> bool:
-        """Only the accepting thread adds, so what has room now has it until it is in."""
+        """Nobody has more places than are left for all others, so that some are, however many there are who take what
+        they get. Only the accepting thread adds: what has room now has it until it is in."""
         with self._lock:
             uids = [other.uid for other in self._open.values()]
         mine, root = uids.count(peer.uid), uids.count(0)
         if peer.uid == 0:
             return root < self._bounds.root
-        return mine < self._bounds.each and len(uids) - root < self._bounds.others
+        return mine < self._bounds.others - (len(uids) - root)
 
     def _serve(self, channel: Channel, peer: Peer) -> None:
         try:
-            channel.sock.settimeout(FIRST_FRAME_SECONDS)
+            channel.hurry(FIRST_FRAME_SECONDS)
             self._handle(channel, peer)
         except (OSError, FrameError) as error:
             log.info("connection_ended", socket=self.name, cause=str(error) or type(error).__name__)

@@ -45,7 +45,7 @@ from .clients import PATIENCE, Attach, Finds, Hook, Job, MortalHook, connected, 
 
 Runs = Mapping[RunKey, Run]
 
-_BOUNDS = Bounds(others=64, each=64, root=64, frame=FRAME_LIMIT)  # whoever runs the tests
+_BOUNDS = Bounds(others=128, root=64, frame=FRAME_LIMIT)  # whoever runs the tests
 
 
 class Killed(BaseException):

@@ -3,6 +3,7 @@
 import os
 import socket
 import threading
+import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +12,10 @@ import pytest
 
 from bridge.wire import server as servers
 from bridge.wire.frames import Channel
-from bridge.wire.peercred import Peer
+from bridge.wire.peercred import Peer, has_left
 from bridge.wire.server import HOOKS, USERS, Bounds, Server, listener
 
-BOUNDS = Bounds(others=4, each=4, root=4, frame=1024)
+BOUNDS = Bounds(others=8, root=4, frame=1024)
 
 
 def connect(path: Path) -> Channel:
@@ -50,7 +51,7 @@ def test_connections_over_the_limit_are_closed_at_once(tmp_path: Path) -> None:
         leave.wait(5)
 
     path = tmp_path / "s"
-    server = Server("test", listener("test", path, 0o600), hold, replace(BOUNDS, root=1, each=1))
+    server = Server("test", listener("test", path, 0o600), hold, replace(BOUNDS, root=1, others=2))
     server.start()
     first = connect(path)
     assert entered.wait(5)
@@ -107,12 +108,12 @@ class Crowd:
 def test_no_user_takes_the_place_of_others_and_nobody_that_of_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crowd = Crowd(tmp_path / "s", Bounds(others=3, each=2, root=2, frame=1024), monkeypatch)
-    assert [crowd.comes(1001) for _ in range(3)] == ["welcome", "welcome", "busy"]
-    assert [crowd.comes(1002) for _ in range(2)] == ["welcome", "busy"], "all places of users are taken"
+    crowd = Crowd(tmp_path / "s", Bounds(others=16, root=2, frame=1024), monkeypatch)
+    for uid, places in ((1001, 8), (1002, 4), (1003, 2), (1004, 1)):
+        assert [crowd.comes(uid) for _ in range(places + 1)] == ["welcome"] * places + ["busy"]
     assert [crowd.comes(0) for _ in range(3)] == ["welcome", "welcome", "busy"]
     crowd.leaves()
-    assert [crowd.comes(1003), crowd.comes(1003)] == ["welcome", "busy"]
+    assert [crowd.comes(1001), crowd.comes(1005), crowd.comes(1005)] == ["busy", "welcome", "busy"]
     crowd.ends()
 
 
@@ -165,12 +166,22 @@ def test_a_peer_that_says_more_than_it_is_asked_is_held_back(tmp_path: Path) -> 
     server.stop()
 
 
-def test_a_peer_that_says_nothing_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "FIRST_FRAME_SECONDS", 0.1)
+@pytest.mark.parametrize(("first", "drop"), [(b"", b""), (b"9", b""), (b"900", b""), (b"900\n", b" ")])
+def test_a_peer_that_does_not_come_to_its_question_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bytes, drop: bytes
+) -> None:
+    monkeypatch.setattr(servers, "FIRST_FRAME_SECONDS", 0.3)
     server = Server("test", listener("test", tmp_path / "s", 0o600), echo, BOUNDS)
     server.start()
     client = connect(tmp_path / "s")
-    assert client.receive() is None
+    client.sock.settimeout(None)
+    client.sock.sendall(first)
+    began = time.monotonic()
+    with suppress(ConnectionError):
+        while not has_left(client.sock):
+            assert time.monotonic() - began < 5
+            client.sock.sendall(drop)
+            time.sleep(0.02)
     client.close()
     server.stop()
 
