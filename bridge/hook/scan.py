@@ -19,7 +19,7 @@ import json
 import os
 import stat
 
-from bridge.hook import child
+from bridge.hook import child, mounts
 from bridge.messages import hook as messages
 
 TYPE_CHECKING = False
@@ -155,7 +155,10 @@ def _holds(process: str, held: "dict[tuple[int, ...], str]", uid: "Optional[int]
     owners = _status(process)[1]
     if not any(owner == uid if uid is not None else owner >= _FIRST_USER for owner in owners):
         return ""
+    places = mounts.Mounts(process)
     for fd in _listing(process + "/fd"):
+        if places.without_devices(fd):
+            continue
         try:
             path = held.get(_identity(os.stat(process + "/fd/" + fd)))
         except OSError as error:

@@ -85,6 +85,28 @@ def test_a_device_is_known_by_its_number_and_its_holder_by_the_uid(proc: Path) -
     assert scan.leftovers([], ["/dev/no-such-*"], ML, str(proc)) == []
 
 
+# What proc(5) shows of mounts: a place of FUSE, which may hang or refuse root, and those that may not be passed over.
+MOUNTS = """\
+20 1 0:5 / /dev rw,nosuid - devtmpfs devtmpfs rw
+21 1 0:6 / /dev rw,nosuid,nodev shared:1 master:2 - tmpfs none rw
+22 1 0:7 / /mnt/a\\040-\\040b rw,nosuid,nodev,relatime shared:9 - fuse.sshfs host:/ rw,user_id=2001
+23 1 0:8 / /home rw,nodev - nfs4 server:/home rw
+24 1 0:9 / /net rw - fuse.x x rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("mount", "passed"), [(20, False), (21, False), (22, True), (23, True), (24, False), (99, False)]
+)
+def test_what_lies_where_no_device_can_be_is_not_asked(proc: Path, mount: int, passed: bool) -> None:
+    holder = process(proc, 40, uid=ML)
+    (holder / "mountinfo").write_text(MOUNTS)
+    (holder / "fdinfo").mkdir()
+    (holder / "fdinfo/7").write_text(f"pos:\t0\nflags:\t0100000\nmnt_id:\t{mount}\nino:\t1\n")
+    (holder / "fd/7").symlink_to("/dev/null")
+    assert (scan.leftovers([], ["/dev/null"], ML, str(proc)) == []) is passed
+
+
 def test_an_unknown_owner_means_every_account_but_the_systems(proc: Path) -> None:
     (process(proc, 40, uid=143) / "fd/7").symlink_to("/dev/null")
     assert scan.leftovers([], ["/dev/null"], None, str(proc)) == []
