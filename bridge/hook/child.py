@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 OUTPUT_LIMIT = 2 * 1024 * 1024
 
 
+def fill_standard_descriptors() -> None:
+    """Where one of 0, 1 and 2 is closed, the next file would become it, and have in it what is said to slurmd's log."""
+    fd = os.open("/dev/null", os.O_RDWR)
+    while fd <= 2:
+        fd = os.dup(fd)
+    os.close(fd)
+
+
 class LateError(Exception):
     """The child was not done at its deadline."""
 
@@ -31,8 +39,9 @@ class DiedError(Exception):
 class Child:
     """A started child; exactly one of :meth:`reply` and :meth:`output` may be called, once."""
 
-    def __init__(self, pipe: int, seconds: float) -> None:
+    def __init__(self, pipe: int, seconds: float, become: "Optional[Callable[[], None]]" = None) -> None:
         self._pipe = pipe
+        self._become = become
         self._end = time.monotonic() + seconds
 
     def output(self) -> bytes:
@@ -68,15 +77,24 @@ class Child:
         self._kill(data)
         raise DiedError(messages.CHILD_LOUD.format(limit=OUTPUT_LIMIT))
 
-    @staticmethod
-    def _kill(data: bytes) -> None:
-        # Its end of the pipe is still open, so the number is still its own.
-        pid = data.partition(b"\n")[0]
-        if pid.isdigit() and int(pid) > 1:
+    def _kill(self, data: bytes) -> None:
+        number = data.partition(b"\n")[0]
+        pid = int(number) if number.isdigit() else 0
+        if pid <= 1:
+            return
+        if self._become is None:
+            _end(pid)  # its end of the pipe is still open, so the number is still its own
+            return
+        # Of a program that runs as somebody else they may hold the pipe, and have given its number to another's
+        # process: killed as they, for whom only what is theirs can be.
+        killer = os.fork()
+        if killer == 0:
             try:
-                os.kill(int(pid), signal.SIGKILL)
-            except OSError:
-                pass
+                self._become()
+                _end(pid)
+            finally:
+                os._exit(0)
+        os.waitpid(killer, 0)
 
 
 def start(work: "Callable[[], bytes]", seconds: float) -> "Child":
@@ -105,10 +123,17 @@ def start_program(
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, programs expect it
         os.execve(argv[0], argv, environment)
 
-    return _start(execute, seconds)
+    return _start(execute, seconds, become)
 
 
-def _start(work: "Callable[[int], None]", seconds: float) -> "Child":
+def _end(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
+
+
+def _start(work: "Callable[[int], None]", seconds: float, become: "Optional[Callable[[], None]]" = None) -> "Child":
     reader, writer = os.pipe()
     try:
         middle = os.fork()
@@ -121,7 +146,7 @@ def _start(work: "Callable[[int], None]", seconds: float) -> "Child":
     finally:
         os.close(writer)
     os.waitpid(middle, 0)
-    return Child(reader, seconds)
+    return Child(reader, seconds, become)
 
 
 def _middle(work: "Callable[[int], None]", seconds: float, pipe: int) -> None:

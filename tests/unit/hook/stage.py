@@ -47,6 +47,9 @@ class Chat:
     def says(self, kind: str, **fields: object) -> None:
         self._channel.send({"kind": kind, **fields})
 
+    def sees_the_end(self) -> bool:
+        return self._channel.receive() is None
+
     def hangs_up(self) -> None:
         self._channel.close()
 
@@ -96,10 +99,11 @@ class Stage:
         self._chats.append(Chat(self._listener.accept()[0]))
         return self._chats[-1]
 
-    def hook(self, phase: str, env: dict[str, str], **patience: float) -> Hook:
+    def hook(self, phase: str, env: dict[str, str], through: str = 'exec "$@"', /, **patience: float) -> Hook:
         places = {"markers": str(self.markers), "socket": str(self.socket), "scontrol": str(self.scontrol)}
         argv = [sys.executable, "-I", "-S", "-c", _ENTRY, phase, str(ROOT), json.dumps(places)]
         argv.append(json.dumps({"prolog": 5, "foreign": 5, "epilog": 5, "last_word": 5, **patience}))
+        argv = ["/bin/sh", "-c", through, "sh", *argv]
         process = subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/")
         self._hooks.append(Hook(process))
         return self._hooks[-1]

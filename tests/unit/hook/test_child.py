@@ -3,8 +3,9 @@
 import json
 import os
 import signal
+import subprocess
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,25 @@ def test_a_stopped_one_is_late_and_killed() -> None:
     with pytest.raises(child.LateError):
         child.start(stop, 0.2).reply()
     assert time.monotonic() - began < 2
+
+
+@needs_root
+@pytest.mark.parametrize("theirs", [True, False])
+def test_a_program_of_a_user_is_killed_as_that_user(theirs: bool) -> None:
+    """They may have held its pipe until its number was somebody else's."""
+    victim = subprocess.Popen(["sleep", "60"], user=ML if theirs else 0)
+    try:
+        reader, writer = os.pipe()
+        os.write(writer, b"%d\n" % victim.pid)
+        as_user = account.Account(ML, ML, [ML], "ml")
+        with pytest.raises(child.LateError):
+            child.Child(reader, 0.1, lambda: account.become(as_user)).output()
+        os.close(writer)
+        with nullcontext() if theirs else pytest.raises(subprocess.TimeoutExpired):
+            victim.wait(5 if theirs else 0.3)
+    finally:
+        victim.kill()
+        victim.wait()
 
 
 def test_a_fault_in_it_is_no_second_hook() -> None:

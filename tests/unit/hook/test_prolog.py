@@ -45,6 +45,20 @@ def test_a_job_of_ours_is_told_whole_and_marked_before_anybody_is_asked(stage: S
     assert stage.marked() == ["7"]
 
 
+@pytest.mark.parametrize("through", ['exec "$@" <&- >&- 2>&-', 'exec "$@" >&-', 'ulimit -n 12; exec "$@"'])
+def test_neither_closed_nor_few_descriptors_change_what_it_asks(stage: Stage, through: str) -> None:
+    stage.spec("kind: ContainerJob\n")
+    stage.scontrol_says("echo SLURM_JWT=a.b.c")
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(), through)
+    chat = stage.accepts()
+    question = chat.hears()
+    assert (question["token"], base64.b64decode(question["spec"]["data"])) == ("a.b.c", b"kind: ContainerJob\n")
+    chat.says("answer", exit=1, message="no room", output=None)
+    assert chat.sees_the_end(), "what is said to slurmd does not go into the socket"
+    assert hook.ends()[0] == 1
+
+
 def test_another_node_of_the_job_reads_and_mints_nothing(stage: Stage) -> None:
     stage.daemon_starts()
     hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"))
