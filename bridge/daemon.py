@@ -1,6 +1,7 @@
 """bridged: wires the parts, tells systemd how it is, ends cleanly on SIGTERM."""
 
 import argparse
+import faulthandler
 import os
 import signal
 import socket
@@ -122,13 +123,15 @@ class Daemon:
 
     def run(self) -> int:
         """Serve until SIGTERM or SIGINT; the exit status."""
+        faulthandler.enable()  # where every thread was, when the watchdog ends us; no values
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._engine.post(Stop()))
         self._engine.recover(self._executor)
         for server in self._servers:
             server.start()
         self._reconciler.start()
-        threading.Thread(target=self._feed_watchdog, name="watchdog", daemon=True).start()
+        signs_of_life = (self._engine_turns, self._stopping)
+        threading.Thread(target=sdnotify.feed_watchdog, args=signs_of_life, name="watchdog", daemon=True).start()
         log.info("ready", version=__version__, pid=os.getpid())
         sdnotify.notify("READY=1")
         self._engine.run()
@@ -140,11 +143,8 @@ class Daemon:
         log.info("stopped")
         return 0
 
-    def _feed_watchdog(self) -> None:
-        period = sdnotify.watchdog_seconds()
-        while period is not None and not self._stopping.wait(period):
-            if clock.now() - self._engine.beat < _STALLED:
-                sdnotify.notify("WATCHDOG=1")
+    def _engine_turns(self) -> bool:
+        return clock.now() - self._engine.beat < _STALLED
 
 
 def _marker(job_id: int) -> Marker | None:

@@ -2,6 +2,8 @@
 
 import os
 import socket
+import threading
+from collections.abc import Callable
 
 
 def notify(state: str) -> None:
@@ -18,7 +20,15 @@ def notify(state: str) -> None:
             return
 
 
-def watchdog_seconds() -> float | None:
+def feed_watchdog(is_well: Callable[[], bool], stopping: threading.Event) -> None:
+    """Give systemd its signs of life until `stopping`, as long as all is well: without them it starts us anew."""
+    period = _watchdog_seconds()
+    while period is not None and not stopping.wait(period):
+        if is_well():
+            notify("WATCHDOG=1")
+
+
+def _watchdog_seconds() -> float | None:
     """Half the time in which systemd wants a sign of life, or None when it wants none."""
     usec = os.environ.get("WATCHDOG_USEC", "")
     return int(usec) / 2e6 if usec.isdigit() and int(usec) else None
