@@ -229,14 +229,14 @@ class Hook:
     def _tell(self, path: str, message: str) -> None:
         """Best effort: the job's comment says the same."""
         who = self._owner()
-        if who is not None:
+        if who is not None and output.is_of(self.job, path):
             output.append(path, message, self.job, who, self.patience.output)
 
-    def _leave(self, output: str, text: str) -> None:
+    def _leave(self, path: str, text: str) -> None:
         """Best effort, and not a word about it: the epilog is over, and nobody would read it."""
         try:
-            if output and text:
-                timeline.leave(output, text, self.job, self.patience)
+            if path and text and output.is_of(self.job, path):
+                timeline.leave(path, text, self.job, self.patience)
         except (OSError, ValueError):
             pass
 

@@ -25,6 +25,7 @@ class Job:
         self.user = self.env.get("SLURM_JOB_USER", "")
         self.node = self.env.get("SLURMD_NODENAME", "")
         self.work_dir = environment.get(b"SLURM_JOB_WORK_DIR", b"/")
+        self.stdout = environment.get(b"SLURM_JOB_STDOUT", b"")
         self.gpus = self.env.get("SLURM_JOB_GPUS", "")
         self.end = self._number("SLURM_JOB_END_TIME")
         self.spec = self._spec(environment)

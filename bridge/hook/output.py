@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
 
+def is_of(job: "Job", path: str) -> bool:
+    """Whether this can be the job's output file by what slurmd tells of it: a pattern of sbatch(1), or nothing where
+    it is the usual one. The daemon names the file; who has taken it over shall not choose where a user writes."""
+    import re  # a millisecond, and only where something is told
+
+    patterns = [job.stdout] if job.stdout else [b"slurm-%j.out", b"slurm-%A_%a.out"]
+    full = os.path.join(job.work_dir, path.encode("utf-8", "surrogateescape"))
+    for pattern in patterns:
+        parts = re.split(rb"%\d*[A-Za-z%]", os.path.join(job.work_dir, pattern))
+        if re.fullmatch(b"[^/]*".join(map(re.escape, parts)), full):
+            return True
+    return False
+
+
 def append(path: str, sentence: str, job: "Job", who: "Account", seconds: float) -> str:
     """Append ``slurm-k8s-bridge: <sentence>``; returns why it could not be done, or nothing.
 

@@ -28,6 +28,7 @@ def prolog(stack: Stack, node: str, job: Job) -> str:
         "SLURM_JOB_PARTITION": "main",
         "SLURM_JOB_CPUS_PER_NODE": 1,
         "SLURM_JOB_WORK_DIR": job.directory,
+        "SLURM_JOB_STDOUT": job.output,
         "SLURM_JOB_COMMENT": "k8s=job.yaml",
     }
     return shlex.join(["env", "-i", *(f"{name}={value}" for name, value in told.items()), _PROLOG])

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from bridge.hook import output
 from bridge.hook.account import Account
 from bridge.hook.job import Job
@@ -43,6 +45,25 @@ def test_a_fifo_without_reader_and_a_device_are_left_alone(stage: Stage) -> None
     (stage.home / "fifo").chmod(0o666)
     assert append(stage, "fifo") == "ENXIO writing the output file"
     assert append(stage, "/dev/null") == "the output file is no regular file"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "fits"),
+    [
+        (None, "/w/slurm-7.out", True),
+        (None, "slurm-3_1.out", True),
+        (None, "/w/.bashrc", False),
+        (None, "/w/slurm-7.out/../.bashrc", False),
+        ("logs/%x-%5j.txt", "/w/logs/my job-00007.txt", True),
+        ("logs/%x-%5j.txt", "/w/logs/a/../../.ssh/x-1.txt", False),
+        ("/data/(out", "/data/(out", True),
+        ("/data/(out", "/data/(out2", False),
+    ],
+)
+def test_only_what_slurmd_tells_is_the_output_file(pattern: str | None, path: str, fits: bool) -> None:
+    """Whatever the daemon says."""
+    told = {} if pattern is None else {b"SLURM_JOB_STDOUT": pattern.encode()}
+    assert output.is_of(Job({b"SLURM_JOB_WORK_DIR": b"/w", **told}), path) is fits
 
 
 def test_never_as_root(stage: Stage) -> None:

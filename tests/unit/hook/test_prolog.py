@@ -281,6 +281,17 @@ def test_a_refused_job_finds_the_reason_in_its_output_file(stage: Stage) -> None
     assert output.stat().st_uid == ML
 
 
+def test_a_daemon_that_names_another_file_of_the_users_has_nothing_written(stage: Stage) -> None:
+    stage.spec()
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job())
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("answer", exit=0, message="x; touch y", output=str(stage.home / ".bashrc"))
+    assert hook.ends() == (0, "")
+    assert [path.name for path in stage.home.iterdir()] == ["train.yaml"]
+
+
 def test_sigterm_ends_it_at_once_with_the_state(stage: Stage) -> None:
     stage.daemon_starts()
     hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"))
