@@ -58,6 +58,9 @@ def test_a_fifo_without_reader_and_a_device_are_left_alone(stage: Stage) -> None
         ("logs/%x-%5j.txt", "/w/logs/a/../../.ssh/x-1.txt", False),
         ("/data/(out", "/data/(out", True),
         ("/data/(out", "/data/(out2", False),
+        ("a%jb%Nb", "/w/a7bnode1b", True),
+        ("a%jb%Nb", "/w/a7b", False),
+        ("%j" + "%ja" * 1000 + "b", "/w/" + "a" * 4000, False),
     ],
 )
 def test_only_what_slurmd_tells_is_the_output_file(pattern: str | None, path: str, fits: bool) -> None:
