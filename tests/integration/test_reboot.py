@@ -36,6 +36,8 @@ def test_a_node_that_reboots_is_handed_on_only_after_it_is_proven_free(stack: St
         assert {str(job.id) for job in (training, waiting)} <= set(stack.exec(_REBOOTED, "ls", _RUNS).split())
         stack.await_healthy()
         assert stack.exec(_REBOOTED, "cat", "/proc/sys/kernel/random/boot_id") != boot
+        ready = _moment(stack, "slurm-k8s-bridge", "ActiveEnterTimestampMonotonic")
+        assert 0 < ready < _moment(stack, "slurmd", "ExecMainStartTimestampMonotonic"), "slurmd waits for the daemon"
         stack.await_ended([training, waiting], 180)
         stack.await_idle(60)
     for job in (training, waiting):
@@ -46,3 +48,8 @@ def test_a_node_that_reboots_is_handed_on_only_after_it_is_proven_free(stack: St
         assert set(old) <= set(watch.gone)
     anew = [at for name, at in watch.ready.items() if name.startswith(f"slurm-demo-{training.id}-1-")]
     assert watch.gone[f"slurm-demo-{training.id}-0-worker-0"] < min(anew)
+
+
+def _moment(stack: Stack, unit: str, name: str) -> int:
+    """Microseconds of the boot."""
+    return int(stack.exec(_REBOOTED, "systemctl", "show", "-p", name, "--value", unit))
