@@ -16,6 +16,7 @@ DOCUMENTS = [
     "README.md",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     "docs/exit-codes.md",
     "docs/faults.md",
     "docs/manifests.md",
