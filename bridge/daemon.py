@@ -24,6 +24,7 @@ from bridge.engine.inbox import Stop
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.node_work import NodeWork
+from bridge.engine.pulse import Pulse
 from bridge.engine.reconciler import Reconciler, asking
 from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
@@ -95,12 +96,13 @@ class Daemon:
         adopter = Adopter(config, kube, self._runs, node, _marker, self._engine.happened, ask, rest)
         self._reconciler = Reconciler(config, kube, self._runs, node, ask, adopter.take_up)
         self._executor = Executor(works, self._engine.came)
+        self._pulse = Pulse(kube, node, self._executor.health)
         self._servers = [
             Server("hook", listener("hook", Path(wellknown.HOOK_SOCKET), 0o600), HookDoor(self._engine), HOOKS),
             Server(
                 "user",
                 listener("user", Path(wellknown.USER_SOCKET), 0o666),
-                UserDoor(config, self._engine, hub, node, self._reconciler, adopter, service),
+                UserDoor(config, self._engine, hub, node, self._reconciler, adopter, service, self._standing),
                 USERS,
             ),
         ]
@@ -108,7 +110,8 @@ class Daemon:
 
     def _kubernetes(self, config: Config) -> tuple[Kubernetes, Callable[[str], Kubernetes]]:
         """The API server, reached everywhere as the site says; and who speaks in a namespace."""
-        own = KubernetesClient(config.kubernetes)
+        # A file that cannot be used yet is waited for: hooks are answered, and `status` says what is wrong with it.
+        own = KubernetesClient(config.kubernetes, patient=True)
 
         def connect(kubeconfig: Path) -> Kubernetes:
             access = config.kubernetes.model_copy(update={"kubeconfig": kubeconfig})
@@ -116,6 +119,7 @@ class Daemon:
 
         identities = Identities(config, own, connect, lambda: self._runs().values())
         identities.check()
+        self._standing = own.standing
         return ByNamespace(own, identities.of), identities.of
 
     def _runs(self) -> Mapping[RunKey, Run]:
@@ -130,6 +134,7 @@ class Daemon:
         for server in self._servers:
             server.start()
         self._reconciler.start()
+        self._pulse.start()
         signs_of_life = (self._engine_turns, self._stopping)
         threading.Thread(target=sdnotify.feed_watchdog, args=signs_of_life, name="watchdog", daemon=True).start()
         log.info("ready", version=__version__, pid=os.getpid())
@@ -137,6 +142,7 @@ class Daemon:
         self._engine.run()
         sdnotify.notify("STOPPING=1")
         self._stopping.set()
+        self._pulse.stop()
         self._reconciler.stop()
         for server in self._servers:
             server.stop()

@@ -11,6 +11,19 @@ EMPTY_ANSWER = "empty"
 FOREIGN_JOB = "foreign"
 """The same of one that holds another user's job."""
 
+CLOCK_WRONG = "clock-wrong"
+"""`RemoteError.reason` where the API server is not believed, or does not believe, since this node's clock is wrong."""
+SERVER_EXPIRED = "server-expired"
+"""The same, since the API server's certificate has expired."""
+AUTHORITY_UNKNOWN = "authority-unknown"
+"""The same, since that certificate is of an authority that this node does not trust."""
+CERTIFICATE_REFUSED = "certificate-refused"
+"""The same, where one side does not take the other's certificate for another reason."""
+TOKEN_EXPIRED = "token-expired"
+"""The same, since this node's token has expired."""
+CLIENT_EXPIRED = "client-expired"
+"""The same, since this node's client certificate has expired."""
+
 
 class BridgeError(Exception):
     """Base of all; ``str()`` is one sentence for a person."""

@@ -16,6 +16,7 @@ _SAID = "test_rows_of_admission.py::test_what_admission_says_of_workload_and_pod
 _CRD = "test_rows_of_operator.py::test_a_crd_that_is_too_old_and_then_not_served"
 _OPERATOR = "test_rows_of_operator.py::test_an_operator_that_is_silent_and_then_may_not_make_pods"
 _OUTLIVED = "test_rows_of_servers.py::test_an_api_server_that_is_slow_or_at_fault_is_outlived"
+_TRUST = "test_trust.py::test_what_is_not_trusted_is_one_state_until_it_is_mended"
 _NAMESPACE = "test_rows_of_admission.py::test_a_namespace_that_is_not_there_or_not_for_long"
 _HOOKS = "test_rows_of_runs.py::test_a_prolog_without_its_environment_and_a_prolog_without_a_daemon"
 _KILLED = "test_rows_of_runs.py::test_hooks_that_are_killed"
@@ -29,14 +30,19 @@ _IDENTITY = "test_rows_of_identity.py::test_a_node_that_kubernetes_does_not_know
 ON_THE_STACK = {
     "admission-denied": _SAID,
     "allocation-unfit": "test_bad_specs.py::test_some_gpus_of_a_node",
-    "api-certificate": "test_rows_of_servers.py::test_what_is_not_trusted_is_told_until_it_is_renewed",
+    "api-authority": _TRUST,
+    "api-certificate": _TRUST,
+    "api-client-expired": _TRUST,
+    "api-clock": _TRUST,
     "api-conflict": "test_rows_of_servers.py::test_a_pod_that_changes_between_look_and_patch",
     "api-credential": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
     "api-fault": _OUTLIVED,
     "api-forbidden": "test_shared_faults.py::test_what_all_nodes_share_drains_none",
     "api-kubeconfig": "test_kubeconfigs.py::test_only_the_credential_of_a_namespace_acts_there",
     "api-outage": "test_shared_faults.py::test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job",
+    "api-server-expired": _TRUST,
     "api-throttled": _OUTLIVED,
+    "api-token-expired": _TRUST,
     "api-unreachable": "test_shared_faults.py::test_the_third_time_it_is_held_and_a_breaker_spares_the_next_job",
     "bad-command": _KUBELETS,
     "claim-missing": _VOLUMES,

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from bridge import __version__, wellknown
-from bridge.cli import attach, explain, forward, gc, node, sources
+from bridge.cli import attach, connections, explain, forward, gc, node, sources
 from bridge.cli.jobid import job_id
 from bridge.cli.output import logs
 from bridge.cli.shell import shell
@@ -99,8 +99,7 @@ def _status(options: argparse.Namespace) -> int:
     print(f"bridged {status['version']} on {status['node']}, Slurm cluster {status['cluster']}")
     print(f"tier: {status['tier']}" + (f" (slurmrestd at {status['slurmrest']})" if status["slurmrest"] else ""))
     print(f"namespace: {status['namespace']}; hooks waiting: {status['waiting_hooks']}")
-    for server, contact in status["connections"].items():
-        print(f"{server}: {contact['fault'] or 'answers'} ({contact['seconds_ago']:.0f} s ago{_down(contact)})")
+    connections.tell(status)
     if status["unknown"]["count"]:
         print(
             f"met {status['unknown']['count']} times what the fault table has no row for: {status['unknown']['last']}"
@@ -114,10 +113,6 @@ def _status(options: argparse.Namespace) -> int:
 def _last_fault(fault: dict[str, Any]) -> str:
     when = datetime.fromtimestamp(fault["at"]).astimezone().isoformat(" ", "seconds")
     return f"this node failed the {fault['phase']} of job {fault['job']} ({when}): {fault['sentence']}"
-
-
-def _down(contact: dict[str, Any]) -> str:
-    return "" if contact["down_for"] is None else f"; no answer for {contact['down_for']:.0f} s"
 
 
 def _ps(options: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """How the two servers answered last: what `bridgectl status` shows of this node's connections."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -9,6 +9,7 @@ from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.activities import Activity
 from bridge.errors import BridgeError, Unauthenticated, Unavailable
+from bridge.job.faults import Finding
 
 log = structlog.get_logger()
 
@@ -22,12 +23,13 @@ _GAP = 60.0  # seconds without a question after which nobody can say that the se
 class Contact:
     """The last answer of a server: when (boot clock), and the sentence why it was none, '' when it was good.
 
-    ``down_since`` is the first of the failures without one answer between them: no connection, 5xx, 429, or a
-    credential that is not taken.
+    ``row`` is that of the fault table, where the sentence is of one. ``down_since`` is the first of the failures
+    without one answer between them: no connection, 5xx, 429, or a credential that is not taken.
     """
 
     at: float
     fault: str = ""
+    row: str = ""
     for_good: bool = False
     down_since: float | None = None
 
@@ -55,12 +57,21 @@ class Health:
         namespace of its run where that has a credential of its own."""
         if isinstance(activity, do.FollowLog):
             return  # the kubelet's answer through the API server: it says nothing about either server
-        server = server_of(activity, apart)
+        row = event.fault if isinstance(event, events.Failed) else ""
+        for_good = isinstance(event, events.NotReporting)
+        self._enter(server_of(activity, apart), Contact(at, _fault(event), row, for_good), error)
+
+    def heard(self, server: str, found: Finding | None, error: BridgeError | None, at: float) -> None:
+        """The same of a question that no run has asked."""
+        told = Contact(at) if found is None else Contact(at, found.sentence, found.fault.name)
+        self._enter(server, told, error)
+
+    def _enter(self, server: str, told: Contact, error: BridgeError | None) -> None:
         with self._lock:
             known = self._contacts.get(server)
-            since = None if known is None or at > known.at + _GAP else known.down_since
-            down = (since or at) if isinstance(error, Unavailable | Unauthenticated) else None
-            self._contacts[server] = Contact(at, _fault(event), isinstance(event, events.NotReporting), down)
+            since = None if known is None or told.at > known.at + _GAP else known.down_since
+            down = (since or told.at) if isinstance(error, Unavailable | Unauthenticated) else None
+            self._contacts[server] = replace(told, down_since=down)
 
     def note_unknown(self, words: str) -> None:
         """Something was met that has no row of its own."""

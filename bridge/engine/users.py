@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from bridge import __version__, clock
 from bridge.config import Config
-from bridge.engine import events, gc_answer, shown
+from bridge.engine import connections, events, gc_answer, shown
 from bridge.engine.adoption import Adopter, Prospect
 from bridge.engine.attachment import Attachment
-from bridge.engine.health import SLURMRESTD, Contact
+from bridge.engine.health import SLURMRESTD
 from bridge.engine.inbox import TokenBrought
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
@@ -21,6 +21,7 @@ from bridge.engine.reconciler import Reconciler
 from bridge.engine.state import Phase, Run
 from bridge.errors import BridgeError, ConfigError, NotFound
 from bridge.job.ids import pod_name
+from bridge.kube.standing import Standing
 from bridge.messages import bridged as messages
 from bridge.messages.workloads import RUN_RELEARNT
 from bridge.slurmrest.api import Credential
@@ -46,6 +47,7 @@ class UserDoor:
         reconciler: Reconciler,
         adopter: Adopter,
         service: ServiceToken | None = None,
+        standing: Callable[[], Standing] = Standing,
     ) -> None:
         self._config = config
         self._engine = engine
@@ -54,6 +56,7 @@ class UserDoor:
         self._reconciler = reconciler
         self._adopter = adopter
         self._service = service
+        self._standing = standing
         self._naming = threading.Lock()
 
     def __call__(self, channel: Channel, peer: Peer) -> None:
@@ -102,7 +105,8 @@ class UserDoor:
             "node": self._node,
             "cluster": self._config.cluster.name,
             "tier": self._tier(),
-            "connections": {name: _contact(contact) for name, contact in self._engine.contacts().items()},
+            "connections": connections.contacts(self._engine.contacts()),
+            "credential": connections.credential(self._standing()),
             "unknown": asdict(self._engine.unknown()),
             "slurmrest": None if self._config.slurmrest is None else self._config.slurmrest.url,
             "namespace": self._config.kubernetes.namespace,
@@ -267,12 +271,6 @@ class UserDoor:
 def _of_any_start(request: UserRequest) -> UserRequest:
     """Before 23.02 Slurm tells its hooks no restart count: all runs of a job have 0 then."""
     return request.model_copy(update={"restart": None})
-
-
-def _contact(contact: Contact) -> dict[str, Any]:
-    now = clock.now()
-    down = None if contact.down_since is None else round(now - contact.down_since, 1)
-    return {"seconds_ago": round(now - contact.at, 1), "fault": contact.fault, "down_for": down}
 
 
 def _rows(runs: Iterable[Run]) -> dict[str, Any]:

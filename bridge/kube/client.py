@@ -9,6 +9,7 @@ from bridge.errors import Conflict, NotFound
 from bridge.kube.answers import slim
 from bridge.kube.api import LAST_LOG_LIMIT, LogPiece, Object, Observation, Selector
 from bridge.kube.logs import LogFollower
+from bridge.kube.standing import Standing
 from bridge.kube.transport import JSON, METADATA_ONLY, Request, Transport
 from bridge.kube.watch import Watch
 
@@ -23,10 +24,10 @@ class KubernetesClient:
     since their answer would change: after Unavailable look before you try again.
     """
 
-    def __init__(self, access: KubernetesAccess, server: str = "") -> None:
+    def __init__(self, access: KubernetesAccess, server: str = "", patient: bool = False) -> None:
         """``server``: the only API server that the kubeconfig may name, '' for any. Raises ConfigError when it cannot
-        be used."""
-        self._transport = Transport(access.kubeconfig, access.timeout, server)
+        be used; ``patient``: each call does, until it can."""
+        self._transport = Transport(access.kubeconfig, access.timeout, server, patient)
         self._create_limit = f"{access.timeout * _CREATE_SHARE * 1000:.0f}ms"
 
     @property
@@ -37,6 +38,10 @@ class KubernetesClient:
     def close(self) -> None:
         """Closes idle connections. Watches and logs end by their own ``stop``."""
         self._transport.close()
+
+    def standing(self) -> Standing:
+        """How this node's credential and clock are to the API server, as far as the node sees it by itself."""
+        return self._transport.standing()
 
     def identity(self) -> str:
         return self._transport.identity()

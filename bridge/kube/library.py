@@ -19,6 +19,7 @@ from kubernetes.config.kube_config import KubeConfigLoader
 from bridge import __version__
 from bridge.errors import ConfigError
 from bridge.kube.kubeconfig import claims
+from bridge.kube.lifetimes import Life, of_certificate, of_token
 from bridge.messages.bridged import KUBECONFIG_UNUSABLE
 
 Response = urllib3.BaseHTTPResponse
@@ -34,8 +35,9 @@ _UNUSABLE = (ConfigException, yaml.YAMLError, OSError, AttributeError, KeyError,
 class Session:
     """A kubeconfig as it was when it was read: the address, the credential and a pool of connections.
 
-    ``files`` are all files that went into it, ``node`` is the Node that its token is bound to or ''. The pool closes
-    its connections when nobody holds it any more.
+    ``files`` are all files that went into it, ``node`` is the Node that its token is bound to or '', ``kind`` and
+    ``life`` are the credential's, as `standing.Standing` has them. The pool closes its connections when nobody holds it
+    any more.
     """
 
     def __init__(self, kubeconfig: Path) -> None:
@@ -46,6 +48,7 @@ class Session:
             self._bearer = _bearer(token_file.read_text(encoding="ascii") if token_file else token)
             self.node = _claimed(self._bearer)
             self._configuration = _configuration(content, kubeconfig.parent)
+            self.kind, self.life = _credential(self._bearer, self._configuration.cert_file)
         except _UNUSABLE as error:
             raise ConfigError(KUBECONFIG_UNUSABLE.sentence(path=kubeconfig, why=_cause(error))) from None
         self._rest = RESTClientObject(self._configuration)
@@ -77,6 +80,15 @@ class Session:
             return self._bearer
         with self._lock:  # an exec plugin may be run here, when what it gave has expired
             return self._configuration.get_api_key_with_prefix("BearerToken") or ""
+
+
+def _credential(bearer: str, certificate: str | None) -> tuple[str, Life | None]:
+    """What it is and how long it lives, '' where a plugin gives it or nobody does."""
+    if bearer:
+        return "token", of_token(bearer)
+    if certificate:
+        return "client certificate", of_certificate(Path(certificate).read_bytes())
+    return "", None
 
 
 def _claimed(bearer: str) -> str:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
@@ -18,11 +18,12 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from bridge.errors import Unavailable
+from bridge.errors import RemoteError, Unauthenticated, Unavailable
 from bridge.kube.answers import decoded, refusal
 from bridge.kube.api import Object
 from bridge.kube.credentials import Credentials
 from bridge.kube.library import TRANSPORT_ERRORS, Response, Session, Timeout
+from bridge.kube.standing import ServerClock, Standing, why_refused, why_untrusted
 
 _ATTEMPTS = 3  # of a call that may be repeated
 _FIRST_SHARE = 0.6  # of the deadline for one attempt: a slow list passes, a dead connection leaves time to retry
@@ -60,11 +61,12 @@ class Request:
 class Transport:
     """The connection to one API server, shared by all threads."""
 
-    def __init__(self, kubeconfig: Path, timeout: float, server: str = "") -> None:
+    def __init__(self, kubeconfig: Path, timeout: float, server: str = "", patient: bool = False) -> None:
         """``timeout``: seconds for one call, retries included; ``server`` the only one that may be named, '' for any.
-        Raises ConfigError."""
+        Raises ConfigError; ``patient``: each call does, until the kubeconfig can be used."""
         self._timeout = timeout
-        self._credentials = Credentials(kubeconfig, server)
+        self._credentials = Credentials(kubeconfig, server, patient)
+        self._clock = ServerClock()
         self._closed = Event()
 
     @property
@@ -80,6 +82,10 @@ class Transport:
     def identity(self) -> str:
         """The Node that the credential is bound to, '' where it says none."""
         return self._credentials.session().node
+
+    def standing(self) -> Standing:
+        """How the credential is, and the clock beside the server's."""
+        return replace(self._credentials.standing(), ahead=self._clock.ahead())
 
     def call(self, request: Request) -> Object:
         """The object that the server answers, within the time-out. Raises the errors of `bridge.errors`."""
@@ -118,7 +124,7 @@ class Transport:
         """A long answer, to be read and closed by the caller; ``idle``: seconds between two reads at most."""
         response = self._send(request, (self._timeout, idle))
         if response.status != 200:
-            raise refusal(response.status, response.headers, _drained(response, time.monotonic() + self._timeout))
+            raise self._refusal(response, _drained(response, time.monotonic() + self._timeout))
         return response
 
     def text(self, request: Request) -> bytes:
@@ -127,7 +133,7 @@ class Transport:
         response = self._send(request, self._timeout)
         body = _drained(response, ends)
         if response.status != 200:
-            raise refusal(response.status, response.headers, body)
+            raise self._refusal(response, body)
         return body
 
     def _attempt(self, request: Request, deadline: float, attempts: int) -> Object:
@@ -137,29 +143,39 @@ class Transport:
         body = _drained(response, ends)
         if 200 <= response.status < 300:
             return decoded(body)
-        raise refusal(response.status, response.headers, body)
+        raise self._refusal(response, body)
 
     def _send(self, request: Request, timeout: Timeout) -> Response:
         session = self._credentials.session()
-        response = _answer(session, request, timeout)
+        response = self._answer(session, request, timeout)
         if response.status == 401:  # once more with what the files say now; a refused request had no effect
             response.close()
-            response = _answer(self._credentials.renew(session), request, timeout)
+            response = self._answer(self._credentials.renew(session), request, timeout)
         return response
+
+    def _answer(self, session: Session, request: Request, timeout: Timeout) -> Response:
+        headers = {"Accept": request.accept}
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
+        response = translated(
+            lambda: session.send(request.method, request.target, headers, request.body, timeout),
+            session.host,
+            self._clock,
+        )
+        self._clock.heard(response.headers.get("Date", ""))
+        return response
+
+    def _refusal(self, response: Response, body: bytes) -> RemoteError:
+        error = refusal(response.status, response.headers, body)
+        if isinstance(error, Unauthenticated):
+            reason, words = why_refused(self.standing())
+            return Unauthenticated(f"{error}, {words}", status=error.status, reason=reason) if reason else error
+        return error
 
 
 def _pause(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     return max(_jitter(state), error.retry_after if isinstance(error, Unavailable) else 0.0)
-
-
-def _answer(session: Session, request: Request, timeout: Timeout) -> Response:
-    headers = {"Accept": request.accept}
-    if request.body is not None:
-        headers["Content-Type"] = request.content_type
-    return translated(
-        lambda: session.send(request.method, request.target, headers, request.body, timeout), session.host
-    )
 
 
 def _drained(response: Response, deadline: float) -> bytes:
@@ -178,10 +194,11 @@ def _drained(response: Response, deadline: float) -> bytes:
     return bytes(body)
 
 
-def translated(act: Callable[[], _Result], who: str) -> _Result:
+def translated(act: Callable[[], _Result], who: str, server_clock: ServerClock | None = None) -> _Result:
     """What ``act`` returns; whatever keeps an answer from coming is Unavailable."""
     try:
         return act()
     except TRANSPORT_ERRORS as error:
-        cause = " ".join(str(error).split())
-        raise Unavailable(f"No answer from {who}: {cause}") from error
+        reason, words = why_untrusted(error, None if server_clock is None else server_clock.ahead())
+        told = f"{who}: {words}" if reason else f"No answer from {who}: {' '.join(str(error).split())}"
+        raise Unavailable(told, reason=reason) from error

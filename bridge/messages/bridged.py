@@ -31,8 +31,20 @@ UNKNOWN_KEY = "unknown key, remove it"
 KUBECONFIG_UNUSABLE = Message(
     "kubeconfig-unusable",
     "{path}: cannot be used as a kubeconfig: {why}",
-    "bridged does not start; one that runs goes on with the credential that it has, until that expires",
+    "bridged goes on with what it has read of it before, until that expires; without that, prologs and epilogs wait",
     "make it anew with `bridgectl node enroll`, mode 0600, owner slurm-k8s-bridge",
+)
+CLOCK_OFF = Message(
+    "clock-off",
+    "the clock of this node is {difference} the API server's",
+    "certificates and tokens are judged by it: before long neither Kubernetes nor Slurm takes this node's word",
+    "set it, and see why it was not set by itself: timedatectl, chronyc tracking",
+)
+CREDENTIAL_ENDS = Message(
+    "credential-ends",
+    "the {kind} by which this node speaks to the API server ends at {ends}, and has not been renewed",
+    "from then on prologs and epilogs wait, and jobs that come here go back into the queue",
+    "`journalctl -u slurm-k8s-bridge-renew` says why; `bridgectl node enroll` makes another",
 )
 KUBECONFIG_FOREIGN = Message(
     "kubeconfig-foreign",

@@ -158,8 +158,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _reply(self, reply: Reply) -> None:
         body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
         kind = "text/plain" if isinstance(reply.body, bytes) else "application/json"
-        self.send_response(reply.status)
-        for name, value in {"Content-Type": kind, "Content-Length": str(len(body)), **reply.headers}.items():
+        self.send_response_only(reply.status)
+        own = {"Date": self.date_time_string(), "Content-Type": kind, "Content-Length": str(len(body))}
+        for name, value in {**own, **reply.headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)

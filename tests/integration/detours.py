@@ -22,13 +22,20 @@ _ADDRESS = "https://127.0.0.1:16443"
 @contextmanager
 def kubeconfig(stack: Stack, node: str, change: Callable[[str], str]) -> Iterator[None]:
     """The kubeconfig of a node's daemon is another one, then its own again. Nothing is started anew for it."""
-    text = change(stack.exec(node, "cat", _KUBECONFIG))
-    stack.sh(node, f"cp -p {_KUBECONFIG} {_KUBECONFIG}.good && cp -p {_KUBECONFIG} {_KUBECONFIG}.new")
+    stack.sh(node, f"cp -p {_KUBECONFIG} {_KUBECONFIG}.good")
     try:
-        stack.exec(node, "sh", "-c", f"cat > {_KUBECONFIG}.new && mv {_KUBECONFIG}.new {_KUBECONFIG}", stdin=text)
+        change_kubeconfig(stack, node, change)
         yield
     finally:
         stack.sh(node, f"mv {_KUBECONFIG}.good {_KUBECONFIG}")
+
+
+def change_kubeconfig(stack: Stack, node: str, change: Callable[[str], str]) -> None:
+    """The same within it: what is another already is one more other."""
+    text = change(stack.exec(node, "cat", f"{_KUBECONFIG}.good"))
+    words = ["install", "-m", "0600", "-o", "slurm-k8s-bridge", "/dev/stdin", f"{_KUBECONFIG}.new"]
+    stack.exec(node, *words, stdin=text)
+    stack.sh(node, f"mv {_KUBECONFIG}.new {_KUBECONFIG}")
 
 
 def with_authority(text: str, certificate: str) -> str:
@@ -84,6 +91,14 @@ class Detour:
         script = f"rm -f {_HERE}/rule.met; cat > {_HERE}/rule.new && mv {_HERE}/rule.new {_HERE}/rule.json"
         self.stack.exec(self.node, "sh", "-c", script, stdin=json.dumps(rule))
 
+    def shows(self, certificate: str, key: str) -> None:
+        """From now on this certificate; what was begun under another one is cut."""
+        text = certificate + key
+        self.stack.exec(
+            self.node, "sh", "-c", f"cat > {_HERE}/pair.new && mv {_HERE}/pair.new {_HERE}/pair.pem", stdin=text
+        )
+        self.obeys(shown=hash(text))
+
     def meets(self, seconds: float = 60) -> None:
         """Until a request has come under the rule that it obeys now."""
         look = f"cat {_HERE}/rule.met 2>/dev/null || true"
@@ -103,12 +118,13 @@ def detours(stack: Stack, *nodes: str) -> Iterator[list[Detour]]:
 def _daemons_detour(stack: Stack, node: str) -> Iterator[None]:
     with (
         _proxy(stack, node) as certificate,
-        kubeconfig(stack, node, lambda text: _led(with_authority(text, certificate))),
+        kubeconfig(stack, node, lambda text: led(with_authority(text, certificate))),
     ):
         yield
 
 
-def _led(text: str) -> str:
+def led(text: str) -> str:
+    """A kubeconfig that leads to the proxy of its node."""
     return re.sub(r"(server: *).*", rf"\g<1>{_ADDRESS}", text)
 
 

@@ -3,39 +3,11 @@ goes on as soon as it can, no node is drained, and the training's exit code arri
 
 import json
 
-from .detours import (
-    Detour,
-    authority,
-    client_pair,
-    detours,
-    kubeconfig,
-    kubelets_detour,
-    with_authority,
-    with_client_certificate,
-)
+from .detours import Detour, detours, kubelets_detour
 from .policies import in_force, marked, meddling
-from .rows import Case, applied, explained, hears, manifest, submitted
+from .rows import applied, explained, hears, manifest
 from .specs import UNTIL_LET_GO
 from .stack import NODES, Job, Stack, eventually
-
-
-def test_what_is_not_trusted_is_told_until_it_is_renewed(stack: Stack) -> None:
-    """A client certificate that has expired, and an authority that is not the API server's; daemons that live on."""
-    daemons = [stack.main_pid(node) for node in NODES]
-    foreign, _ = authority("127.0.0.1")
-    client = client_pair(stack, "slurm-k8s-bridge:compute1", 0)
-    with (
-        kubeconfig(stack, "compute1", lambda text: with_client_certificate(text, *client)),
-        kubeconfig(stack, "compute2", lambda text: with_authority(text, foreign)),
-    ):
-        queue = submitted(
-            stack, [Case("api-credential", manifest(stack)), Case("api-certificate", manifest(stack), "verify failed")]
-        )
-        for item in queue:
-            hears(stack, item.job, item.case.row, item.node)
-    stack.await_ended([item.job for item in queue], 120)
-    assert [stack.state(item.job) for item in queue] == ["COMPLETED"] * 2
-    assert [stack.main_pid(node) for node in NODES] == daemons
 
 
 def test_a_pod_that_changes_between_look_and_patch(stack: Stack) -> None:

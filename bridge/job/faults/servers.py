@@ -19,7 +19,7 @@ from bridge.errors import (
     Unavailable,
     Unsupported,
 )
-from bridge.job.faults import admission
+from bridge.job.faults import admission, trust
 from bridge.job.faults.row import ALWAYS, UNKNOWN, Fault, Finding, Subject, Verdict
 
 # -- the API server
@@ -43,17 +43,6 @@ API_OUTAGE = Fault(
     "tell the site's administrator",
     "the breaker: no answer for timing.breaker_after before the prolog began, and none for breaker_patience since",
     timing="breaker_patience",
-)
-API_CERTIFICATE = Fault(
-    "api-certificate",
-    Subject.API_SERVER,
-    Verdict.SHARED,
-    "API server and node do not accept each other's certificate ({message})",
-    "the site renews it, and the kubeconfig's CA and client certificate; check the node's clock",
-    "TLS: certificate expired, unknown authority, wrong host name",
-    None,
-    ALWAYS,
-    Verdict.RETRY,
 )
 API_FAULT = Fault(
     "api-fault",
@@ -86,28 +75,6 @@ API_EXPIRED = Fault(
     "API server: 410 Gone, 'too old resource version'",
     None,
     ALWAYS,
-)
-API_CREDENTIAL = Fault(
-    "api-credential",
-    Subject.API_SERVER,
-    Verdict.SHARED,
-    "the API server does not accept this node's credential ({message})",
-    "the site renews it (`bridgectl node enroll`); the bridge reads it again by itself",
-    "API server: 401, after the credential files were read again: token or client certificate expired or revoked",
-    None,
-    ALWAYS,
-    Verdict.RETRY,
-)
-API_KUBECONFIG = Fault(
-    "api-kubeconfig",
-    Subject.API_SERVER,
-    Verdict.SHARED,
-    "the kubeconfig for the namespace of this job cannot be used on this node ({message})",
-    "the site mends the file that [[jobs]] of bridge.toml names; the bridge reads it again by itself",
-    "the file: missing, closed to the user slurm-k8s-bridge, no kubeconfig, or of another API server",
-    None,
-    ALWAYS,
-    Verdict.RETRY,
 )
 API_FORBIDDEN = Fault(
     "api-forbidden",
@@ -241,12 +208,10 @@ JOB_UNKNOWN = Fault(
 ROWS = (
     API_UNREACHABLE,
     API_OUTAGE,
-    API_CERTIFICATE,
+    *trust.ROWS,
     API_FAULT,
     API_THROTTLED,
     API_EXPIRED,
-    API_CREDENTIAL,
-    API_KUBECONFIG,
     API_FORBIDDEN,
     API_CONFLICT,
     SLURM_UNREACHABLE,
@@ -262,7 +227,6 @@ ROWS = (
     JOB_UNKNOWN,
 )
 
-_TLS = re.compile(r"certificate|CERTIFICATE|\bx509\b|\bSSL\b.*(alert|verify)", re.IGNORECASE)
 _PATCH_TEST = re.compile(r"the server rejected our request due to an error in our request")
 _SLURMCTLD = frozenset({"-1", "1800", "2020"})
 _SLURM = (
@@ -286,9 +250,9 @@ def _kubernetes(error: BridgeError) -> Fault:
     if isinstance(error, Unavailable):
         return _unavailable(error)
     if isinstance(error, ConfigError):
-        return API_KUBECONFIG
+        return trust.API_KUBECONFIG
     if isinstance(error, Unauthenticated):
-        return API_CREDENTIAL
+        return trust.BY_REASON.get(error.reason, trust.API_CREDENTIAL)
     if admission.is_rbac(message):
         return API_FORBIDDEN
     if isinstance(error, Invalid) and _PATCH_TEST.search(message):
@@ -302,7 +266,7 @@ def _kubernetes(error: BridgeError) -> Fault:
 def _unavailable(error: Unavailable) -> Fault:
     by_status = {404: admission.CRD_MISSING, 408: API_UNREACHABLE, 410: API_EXPIRED, 429: API_THROTTLED}
     if error.status == 0:
-        return API_CERTIFICATE if _TLS.search(str(error)) else API_UNREACHABLE
+        return trust.BY_REASON.get(error.reason, API_UNREACHABLE)
     if error.status in by_status:
         return by_status[error.status]
     found = admission.of_creation(error)

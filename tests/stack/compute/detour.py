@@ -8,18 +8,23 @@ that has no token. RULE is a JSON file, looked at for every request:
   hold    seconds before the request goes on
   delay   seconds before its answer comes, whatever the API server has done by then
   status  the answer instead, with retry_after for its Retry-After
+  ahead   seconds by which the answer's date is another
+CERTIFICATE may be another at any time.
 Requests concerned are written to RULE.met. A new rule lets go what is held, and cuts what was begun under another one.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import select
 import socket
 import socketserver
 import ssl
 import sys
 import time
+from datetime import timedelta
+from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
 
 PORT = 16443
@@ -27,6 +32,7 @@ UPSTREAM = ("kube-apiserver", 6443)
 AUTHORITY = "/etc/kubernetes/ca.crt"
 POLL = 0.05
 CHUNK = 65536
+DATE = re.compile(rb"^Date: (.+?)\r$", re.MULTILINE)
 
 
 class Detour(socketserver.ThreadingTCPServer):
@@ -37,12 +43,17 @@ class Detour(socketserver.ThreadingTCPServer):
 
     def __init__(self, certificate: str, rule: str, client: str = "") -> None:
         self.rule_file = Path(rule)
-        self.inward = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.inward.load_cert_chain(certificate)
+        self.certificate = certificate
         self.outward = ssl.create_default_context(cafile=AUTHORITY)
         if client:
             self.outward.load_cert_chain(client)
         super().__init__(("127.0.0.1", PORT), Conversation)
+
+    def inward(self) -> ssl.SSLContext:
+        """With the certificate of now."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate)
+        return context
 
     def rule(self) -> dict[str, object]:
         """What is in force now."""
@@ -60,7 +71,7 @@ class Conversation(socketserver.BaseRequestHandler):
 
     def handle(self) -> None:
         """Bring the request on its way, or not."""
-        self.client = self.server.inward.wrap_socket(self.request, server_side=True)
+        self.client = self.server.inward().wrap_socket(self.request, server_side=True)
         with self.client:
             head, _, body = self._head().partition(b"\r\n\r\n")
             if not head:
@@ -121,7 +132,15 @@ class Conversation(socketserver.BaseRequestHandler):
                     answer = upstream.recv(CHUNK)
                     if not answer:
                         return
-                    self.client.sendall(answer)
+                    self.client.sendall(self._dated(answer))
+
+    def _dated(self, answer: bytes) -> bytes:
+        """The head of an answer, if this is one, with another date."""
+        found = DATE.search(answer) if "ahead" in self.treatment and answer.startswith(b"HTTP/") else None
+        if found is None:
+            return answer
+        told = parsedate_to_datetime(found[1].decode()) + timedelta(seconds=float(str(self.treatment["ahead"])))
+        return answer[: found.start(1)] + format_datetime(told, usegmt=True).encode() + answer[found.end(1) :]
 
 
 def main() -> None:

@@ -10,8 +10,14 @@ from typing import Any
 import pytest
 
 from bridge.errors import (
+    AUTHORITY_UNKNOWN,
+    CERTIFICATE_REFUSED,
+    CLIENT_EXPIRED,
+    CLOCK_WRONG,
     EMPTY_ANSWER,
     FOREIGN_JOB,
+    SERVER_EXPIRED,
+    TOKEN_EXPIRED,
     AllocationError,
     BridgeError,
     ConfigError,
@@ -124,7 +130,12 @@ def test_what_was_recorded_meets_its_row(file: Path) -> None:
 KUBE = [
     ("api-unreachable", Unavailable("No answer from https://kube:6443: [Errno 113] No route to host")),
     ("api-unreachable", Unavailable("Kubernetes: HTTP status 408", status=408)),
-    ("api-certificate", Unavailable("No answer from kube: certificate verify failed: certificate has expired")),
+    ("api-clock", Unavailable("kube: it is 7 s behind", reason=CLOCK_WRONG)),
+    ("api-server-expired", Unavailable("kube: by it …", reason=SERVER_EXPIRED)),
+    ("api-authority", Unavailable("kube: signed by nobody", reason=AUTHORITY_UNKNOWN)),
+    ("api-certificate", Unavailable("kube: Hostname mismatch", reason=CERTIFICATE_REFUSED)),
+    ("api-token-expired", Unauthenticated("Kubernetes: Unauthorized", status=401, reason=TOKEN_EXPIRED)),
+    ("api-client-expired", Unauthenticated("Kubernetes: Unauthorized", status=401, reason=CLIENT_EXPIRED)),
     ("api-fault", Unavailable("Kubernetes: etcdserver: leader changed", status=500, reason="InternalError")),
     ("api-fault", Unavailable("Kubernetes: HTTP status 503", status=503)),
     ("api-throttled", Unavailable("Kubernetes: too many requests", status=429, retry_after=2.0)),
