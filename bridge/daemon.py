@@ -96,13 +96,13 @@ class Daemon:
         adopter = Adopter(config, kube, self._runs, node, _marker, self._engine.happened, ask, rest)
         self._reconciler = Reconciler(config, kube, self._runs, node, ask, adopter.take_up)
         self._executor = Executor(works, self._engine.came)
-        self._pulse = Pulse(kube, node, self._executor.health)
+        self._pulse = Pulse(kube, node, self._executor.health, self._standing)
         self._servers = [
             Server("hook", listener("hook", Path(wellknown.HOOK_SOCKET), 0o600), HookDoor(self._engine), HOOKS),
             Server(
                 "user",
                 listener("user", Path(wellknown.USER_SOCKET), 0o666),
-                UserDoor(config, self._engine, hub, node, self._reconciler, adopter, service, self._standing),
+                UserDoor(config, self._engine, hub, node, self._reconciler, adopter, service, self._pulse.standing),
                 USERS,
             ),
         ]

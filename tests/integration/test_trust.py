@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from bridge import wellknown
@@ -105,8 +106,13 @@ def test_what_is_not_trusted_is_one_state_until_it_is_mended(stack: Stack) -> No
         jobs = [stack.submit(spec, "-N1", f"--nodelist={node}") for node in NODES]
         hears(stack, jobs[0], "api-clock", "compute1")
         hears(stack, jobs[1], "api-token-expired", "compute2")
-        shown_one_after_the_other(stack, way, authority)
-        given_one_after_the_other(stack, "compute2")
+        with ThreadPoolExecutor() as both:
+            told = [
+                both.submit(shown_one_after_the_other, stack, way, authority),
+                both.submit(given_one_after_the_other, stack, "compute2"),
+            ]
+        for each in told:
+            each.result()
         stack.await_ended(jobs, 120)
     assert [stack.state(job) for job in jobs] == ["COMPLETED"] * 2
     assert [stack.main_pid(node) for node in NODES] == daemons

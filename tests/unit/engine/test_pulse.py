@@ -48,12 +48,13 @@ def test_it_asks_where_nobody_has_for_a_while(kube: FakeKubernetes) -> None:
 
     kube.node = node  # type: ignore[method-assign, assignment]
     pulse = Pulse(kube, "n1", health)
-    for ago, fault, asks in ((1.0, "", 0), (61.0, "", 1), (1.0, "no answer", 0), (6.0, "no answer", 1)):
+    cases = ((1.0, "", False, 0), (61.0, "", False, 1), (6.0, "", True, 1), (1.0, "", True, 0))
+    for ago, fault, wanted, asks in (*cases, (1.0, "no answer", False, 0), (6.0, "no answer", False, 1)):
         asked.clear()
         found = API_CLOCK.finding("x") if fault else None
         health.heard(KUBERNETES, found, None, clock.now() - ago)
-        pulse.ask()
-        assert len(asked) == asks, (ago, fault)
+        pulse.ask(wanted)
+        assert len(asked) == asks, (ago, fault, wanted)
 
 
 def test_a_state_has_its_sentence_and_what_becomes_of_the_jobs() -> None:
