@@ -66,11 +66,13 @@ def authority(host: str) -> tuple[str, str]:
     return _openssl(*words, stdin=key), key
 
 
-def client_pair(stack: Stack, name: str, days: int) -> tuple[str, str]:
+def client_pair(stack: Stack, name: str, days: int, group: str = "") -> tuple[str, str]:
     """Certificate and key of a client, by the cluster's own authority; of 0 days they have expired."""
     folder = Path(str(stack.description["run_dir"])) / "pki"
     key = _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
-    request = _openssl("req", "-new", "-key", "/dev/stdin", "-subj", f"/CN={name}", stdin=key)
+    request = _openssl(
+        "req", "-new", "-key", "/dev/stdin", "-subj", f"{f'/O={group}' if group else ''}/CN={name}", stdin=key
+    )
     signer = ["-CA", str(folder / "kubernetes-ca.crt"), "-CAkey", str(folder / "kubernetes-ca.key")]
     return _openssl("x509", "-req", *signer, "-set_serial", "1", "-days", str(days), stdin=request), key
 
