@@ -10,6 +10,7 @@ from bridge.job.environment import HOME_ENTRY, environment, rendezvous
 from bridge.job.findings import Findings, at, shown
 from bridge.job.images import mirrored
 from bridge.job.placement import Placement
+from bridge.job.pod_rows import ELSEWHERE
 from bridge.job.resources import Share
 from bridge.job.spec import JobSpec, Part
 from bridge.job.volumes import Volumes
@@ -61,7 +62,7 @@ class Containers:
         if HOME_ENTRY in training["env"]:
             training["volumeMounts"] = self.volumes.with_home(training["volumeMounts"])
         self._tell_probes(spec.training)
-        return [training, *(self._other(part, spec) | self._probes(part) for part in spec.sidecars)]
+        return [training, *(self._other(part, spec) | self._checked_probes(part) for part in spec.sidecars)]
 
     def before(self, spec: JobSpec) -> list[Fields]:
         """The init containers: the maker of the checkpoint directory first, since others may put files there."""
@@ -79,7 +80,7 @@ class Containers:
         }
 
     def _init(self, part: Part, spec: JobSpec) -> Fields:
-        container = self._other(part, spec) | self._probes(part)
+        container = self._other(part, spec) | self._checked_probes(part)
         policy = part.fields.get("restartPolicy")
         if policy == "Always":
             container["restartPolicy"] = policy
@@ -133,6 +134,18 @@ class Containers:
 
     def _probes(self, part: Part) -> Fields:
         return {name: part.fields[name] for name in _PROBES if name in part.fields}
+
+    def _checked_probes(self, part: Part) -> Fields:
+        """Those that stay. Pod Security refuses other hosts than the pod itself, too (Kubernetes 1.34)."""
+        probes = self._probes(part)
+        for name, probe in probes.items():
+            for handler in ("httpGet", "tcpSocket"):
+                asked = probe.get(handler) if isinstance(probe, dict) else None
+                host = asked.get("host") if isinstance(asked, dict) else None
+                if host:
+                    path = at(part.path, f"{name}.{handler}.host")
+                    self.findings.refuse(path, f"{shown(host)} is not allowed", ELSEWHERE)
+        return probes
 
     def _tell_probes(self, part: Part) -> None:
         for name in self._probes(part):

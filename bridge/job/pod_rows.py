@@ -62,6 +62,15 @@ SECURITY = (
     put("seccompProfile.**", "replaced by RuntimeDefault", {"type": "RuntimeDefault"}),
     refuse("windowsOptions.**", "remove it: the nodes run Linux"),
 )
+ELSEWHERE = "remove it: the kubelet asks the pod itself and nobody else"
+HANDLER = (
+    keep("exec.**"),
+    keep("sleep.**"),
+    *under("httpGet", (keep("path", Shape.TEXT), keep("port"), keep("scheme", Shape.TEXT), keep("httpHeaders.**"))),
+    refuse("httpGet.host", ELSEWHERE, ""),
+    keep("tcpSocket.port"),
+    refuse("tcpSocket.host", ELSEWHERE, ""),
+)
 _PROBE = "left out for the training container: the prolog takes a started container for ready"
 
 CONTAINER = (
@@ -82,7 +91,9 @@ CONTAINER = (
     put_by_rule("livenessProbe.**", Shape.ANY, _PROBE),
     put_by_rule("readinessProbe.**", Shape.ANY, _PROBE),
     put_by_rule("startupProbe.**", Shape.ANY, _PROBE),
-    keep("lifecycle.**"),
+    *under("lifecycle.postStart", HANDLER),
+    *under("lifecycle.preStop", HANDLER),
+    put("lifecycle.stopSignal", "left out: the image's own signal ends it"),  # and Kubernetes wants os.name beside it
     keep("terminationMessagePath", Shape.TEXT),
     keep("terminationMessagePolicy", Shape.TEXT),
     put("stdin", "left out: nobody can type into a batch job", False),

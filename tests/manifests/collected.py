@@ -62,9 +62,11 @@ class Manifest:
             gpu_resource=config.gpu.resource_of(given.get("gpu_type", "")),
         )
 
-    def rendered(self, nodes: tuple[str, ...] = _NODES, namespace: str = _NAMESPACE) -> Rendered | None:
-        """The workload, None where it is refused."""
-        config = site()
+    def rendered(
+        self, nodes: tuple[str, ...] = _NODES, namespace: str = _NAMESPACE, config: Config | None = None
+    ) -> Rendered | None:
+        """The workload, None where it is refused; by another site where one is given."""
+        config = config or site()
         try:
             return render(self.data, self.placement(config, nodes, namespace), config)
         except SpecError:

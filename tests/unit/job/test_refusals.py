@@ -217,6 +217,18 @@ def containers(*others: dict[str, Any], names: tuple[str, ...] = ("pytorch", "lo
             containers({"resources": {"limits": {"nvidia.com/gpu": 1}}}),
             f"{POD}.containers[1].resources.limits.nvidia.com/gpu: a container beside the training asks for GPUs",
         ),
+        (
+            containers({"livenessProbe": {"httpGet": {"port": 80, "host": "10.0.0.1"}}}),
+            f"{POD}.containers[1].livenessProbe.httpGet.host: '10.0.0.1' is not allowed; remove it: the kubelet asks",
+        ),
+        (
+            job({"initContainers": [{"name": "a", "image": "x", "startupProbe": {"tcpSocket": {"host": "a"}}}]}),
+            f"{POD}.initContainers[0].startupProbe.tcpSocket.host: 'a' is not allowed",
+        ),
+        (
+            containers({"lifecycle": {"preStop": {"httpGet": {"host": "127.0.0.1", "port": 1}}}}),
+            f"{POD}.containers[1].lifecycle.preStop.httpGet.host: '127.0.0.1' is not allowed; remove it",
+        ),
         (containers({"resources": {"limits": {"cpu": "7500m"}}}), f"{POD}: the other containers leave the training no"),
         (containers({"resources": {"limits": {"memory": "16Gi"}}}), f"{POD}: the other containers leave the training"),
     ],
