@@ -5,6 +5,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from .callers import ACCOUNTS
+
 Manifest = dict[str, Any]
 Way = tuple[str | int, ...]
 
@@ -98,6 +100,18 @@ WORKLOADS = (
     Change("IPC_LOCK", "workload-privileges", (*TRAINING, "securityContext", _PRIVILEGES[1], "add"), ["IPC_LOCK"]),
     Change("capabilities", "workload-privileges", (*TRAINING, "securityContext", _PRIVILEGES[1], "drop"), ["KILL"]),
     Change("a block device", "workload-container", (*TRAINING, "volumeDevices"), [{"name": "shm", "devicePath": "/x"}]),
+    Change(
+        "a question of the kubelet to somebody else",
+        "workload-handlers",
+        (*TRAINING, "lifecycle"),
+        {"preStop": {"httpGet": {"host": "10.0.0.1", "port": 80}}},
+    ),
+    Change(
+        "the same by a probe",
+        "workload-handlers",
+        (*TRAINING, "livenessProbe"),
+        {"tcpSocket": {"host": "10.0.0.1", "port": 80}},
+    ),
     Change("a terminal", "workload-container", (*TRAINING, "tty"), True),
     Change("a directory of the node", "workload-host-path", _VOLUME, _volume("hostPath", {"path": "/etc"})),
     Change("another file server", "workload-volume", _VOLUME, _volume("nfs", {"server": "a", "path": "/"})),
@@ -157,4 +171,70 @@ OPENINGS = (
     ("another node", "gate-affinity", _held_to("compute2")),
     ("no node", "gate-affinity", _without("/spec/affinity")),
     ("the gate still shut", "gate-only", _without("/spec/schedulingGates")),
+)
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+_CORE = "/api/v1"
+JOBS = f"{_CORE}/namespaces/slurm-jobs"
+_NODE = f"{_CORE}/nodes/compute1"
+_LABELLED = [{"op": "add", "path": "/metadata/labels/a", "value": "b"}]
+_TAINTED = [{"op": "add", "path": "/spec/taints/-", "value": {"key": "a", "effect": "NoExecute"}}]
+_UNTAINTED = [{"op": "remove", "path": "/spec/taints"}]
+ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+_BOUND = {"metadata": {"name": "mine"}, "roleRef": ROLE, "subjects": [{"kind": "User", "name": "me"}]}
+
+# What RBAC refuses: none of it is in the table of bridge/kube/rights.py.
+UNGRANTED: tuple[tuple[str, str, Any, str], ...] = (
+    ("GET", f"{JOBS}/secrets/any", None, 'cannot get resource "secrets"'),
+    ("GET", f"{JOBS}/secrets", None, 'cannot list resource "secrets"'),
+    ("GET", f"{JOBS}/configmaps", None, 'cannot list resource "configmaps"'),
+    ("GET", f"{_CORE}/namespaces", None, 'cannot list resource "namespaces"'),
+    ("GET", f"{_CORE}/namespaces/default/pods", None, 'cannot list resource "pods"'),
+    ("GET", f"{_CORE}/pods", None, 'cannot list resource "pods"'),
+    ("GET", "/apis/kubeflow.org/v1/pytorchjobs", None, 'cannot list resource "pytorchjobs"'),
+    ("POST", f"{JOBS}/pods", {"metadata": {"name": "x"}}, 'cannot create resource "pods"'),
+    ("POST", f"{_CORE}/namespaces/slurm-k8s-bridge/pods", {}, 'cannot create resource "pods"'),
+    ("DELETE", f"{JOBS}/pods", None, 'cannot deletecollection resource "pods"'),
+    ("POST", f"{JOBS}/pods/x/exec?command=sh&stdin=true", None, 'cannot create resource "pods/exec"'),
+    ("POST", f"{JOBS}/pods/x/attach", None, 'cannot create resource "pods/attach"'),
+    ("POST", f"{JOBS}/pods/x/portforward", None, 'cannot create resource "pods/portforward"'),
+    ("PATCH", f"{JOBS}/pods/x/ephemeralcontainers", [], 'cannot patch resource "pods/ephemeralcontainers"'),
+    ("PATCH", f"{JOBS}/pods/x/status", [], 'cannot patch resource "pods/status"'),
+    ("POST", f"{JOBS}/pods/x/binding", {}, 'cannot create resource "pods/binding"'),
+    ("POST", f"{JOBS}/pods/x/eviction", {}, 'cannot create resource "pods/eviction"'),
+    ("PATCH", "/apis/kubeflow.org/v1/namespaces/slurm-jobs/pytorchjobs/x", [], 'cannot patch resource "pytorchjobs"'),
+    ("DELETE", "/apis/kubeflow.org/v1/namespaces/slurm-jobs/pytorchjobs", None, "cannot deletecollection"),
+    ("GET", f"{_CORE}/nodes", None, 'cannot list resource "nodes"'),
+    ("PATCH", _NODE, _LABELLED, 'cannot patch resource "nodes"'),
+    ("PATCH", _NODE, _TAINTED, 'cannot patch resource "nodes"'),
+    ("PATCH", f"{_CORE}/nodes/compute2", _UNTAINTED, 'cannot patch resource "nodes"'),
+    ("PATCH", _NODE, _UNTAINTED, 'cannot patch resource "nodes"'),
+    ("PATCH", f"{_NODE}/status", [], 'cannot patch resource "nodes/status"'),
+    ("DELETE", _NODE, None, 'cannot delete resource "nodes"'),
+    ("GET", f"{_NODE}/proxy/pods", None, 'cannot get resource "nodes/proxy"'),
+    ("POST", f"{RBAC}/clusterrolebindings", _BOUND, 'cannot create resource "clusterrolebindings"'),
+    ("POST", f"{RBAC}/namespaces/slurm-jobs/rolebindings", _BOUND, 'cannot create resource "rolebindings"'),
+    ("PATCH", f"{RBAC}/namespaces/slurm-jobs/roles/slurm-k8s-bridge", [], 'cannot patch resource "roles"'),
+    ("DELETE", f"{_ADMISSION}/validatingadmissionpolicies/slurm-k8s-bridge-gate", None, "cannot delete resource"),
+    ("POST", f"{RBAC}/namespaces/slurm-jobs/roles", {"metadata": {"name": "x"}}, 'cannot create resource "roles"'),
+    ("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "x"}}, 'cannot create resource "clusterroles"'),
+    (
+        "PATCH",
+        f"{RBAC}/namespaces/slurm-k8s-bridge/rolebindings/slurm-k8s-bridge-renewal",
+        {},
+        'cannot patch resource "rolebindings"',
+    ),
+    ("PATCH", f"{RBAC}/clusterrolebindings/slurm-k8s-bridge-enroller", {}, "cannot patch resource"),
+    ("PATCH", f"{ACCOUNTS}/compute2", {}, 'cannot patch resource "serviceaccounts"'),
+    ("DELETE", f"{ACCOUNTS}/compute2", None, 'cannot delete resource "serviceaccounts"'),
+    (
+        "POST",
+        f"{_CORE}/namespaces/kubeflow/serviceaccounts/training-operator/token",
+        {},
+        'cannot create resource "serviceaccounts/token"',
+    ),
+    ("POST", ACCOUNTS, {"metadata": {"name": "mine"}}, 'cannot create resource "serviceaccounts"'),
+    ("POST", f"{JOBS}/serviceaccounts/default/token", {}, 'cannot create resource "serviceaccounts/token"'),
+    ("POST", "/apis/certificates.k8s.io/v1/certificatesigningrequests", {}, "cannot create resource"),
 )

@@ -96,10 +96,10 @@ def pods(stack: Stack) -> str:
     return f"/api/v1/namespaces/{stack.namespace}/pods"
 
 
-def kubelet(stack: Stack, caller: Caller, node: str) -> str:
+def kubelet(stack: Stack, caller: Caller, node: str, path: str) -> str:
     """What the kubelet of a node answers to this credential."""
     ask = ["curl", "-sk", "--max-time", "20", "-H", f"Authorization: Bearer {caller.token}"]
-    where = [f"https://{node}:10250/pods"]
+    where = [f"https://{node}:10250/{path}"]
     login = stack.container("login")
     done = subprocess.run(["docker", "exec", login, *ask, *where], capture_output=True, text=True, check=False)
     return done.stdout

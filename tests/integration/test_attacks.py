@@ -10,7 +10,7 @@ import pytest
 from bridge.job.gate import opening
 from bridge.job.pods import pod_facts
 
-from .attacks import OPENINGS, WORKLOADS, Change
+from .attacks import JOBS, OPENINGS, RBAC, ROLE, UNGRANTED, WORKLOADS, Change
 from .callers import ACCOUNTS, MERGE, PATCH, Caller, kubelet, of_node, pods, rendered, token, workloads
 from .policies import probe
 from .rows import applied
@@ -18,51 +18,6 @@ from .stack import Stack, eventually
 
 _DRY = "?dryRun=All"
 _SHARED, _FOREIGN, _NEW = 4_000_001, 4_000_002, 4_000_003
-_RBAC = "/apis/rbac.authorization.k8s.io/v1"
-_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-_CORE = "/api/v1"
-_JOBS = f"{_CORE}/namespaces/slurm-jobs"
-_NODE = f"{_CORE}/nodes/compute1"
-_LABELLED = [{"op": "add", "path": "/metadata/labels/a", "value": "b"}]
-_UNTAINTED = [{"op": "remove", "path": "/spec/taints"}]
-_ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
-_BOUND = {"metadata": {"name": "mine"}, "roleRef": _ROLE, "subjects": [{"kind": "User", "name": "me"}]}
-
-# What RBAC refuses: none of it is in the table of bridge/kube/rights.py.
-UNGRANTED: tuple[tuple[str, str, Any, str], ...] = (
-    ("GET", f"{_JOBS}/secrets/any", None, 'cannot get resource "secrets"'),
-    ("GET", f"{_JOBS}/secrets", None, 'cannot list resource "secrets"'),
-    ("GET", f"{_JOBS}/configmaps", None, 'cannot list resource "configmaps"'),
-    ("GET", f"{_CORE}/namespaces", None, 'cannot list resource "namespaces"'),
-    ("GET", f"{_CORE}/namespaces/default/pods", None, 'cannot list resource "pods"'),
-    ("GET", f"{_CORE}/pods", None, 'cannot list resource "pods"'),
-    ("GET", "/apis/kubeflow.org/v1/pytorchjobs", None, 'cannot list resource "pytorchjobs"'),
-    ("POST", f"{_JOBS}/pods", {"metadata": {"name": "x"}}, 'cannot create resource "pods"'),
-    ("POST", f"{_CORE}/namespaces/slurm-k8s-bridge/pods", {}, 'cannot create resource "pods"'),
-    ("DELETE", f"{_JOBS}/pods", None, 'cannot deletecollection resource "pods"'),
-    ("POST", f"{_JOBS}/pods/x/exec?command=sh&stdin=true", None, 'cannot create resource "pods/exec"'),
-    ("POST", f"{_JOBS}/pods/x/attach", None, 'cannot create resource "pods/attach"'),
-    ("POST", f"{_JOBS}/pods/x/portforward", None, 'cannot create resource "pods/portforward"'),
-    ("PATCH", f"{_JOBS}/pods/x/ephemeralcontainers", [], 'cannot patch resource "pods/ephemeralcontainers"'),
-    ("PATCH", f"{_JOBS}/pods/x/status", [], 'cannot patch resource "pods/status"'),
-    ("POST", f"{_JOBS}/pods/x/binding", {}, 'cannot create resource "pods/binding"'),
-    ("POST", f"{_JOBS}/pods/x/eviction", {}, 'cannot create resource "pods/eviction"'),
-    ("PATCH", "/apis/kubeflow.org/v1/namespaces/slurm-jobs/pytorchjobs/x", [], 'cannot patch resource "pytorchjobs"'),
-    ("DELETE", "/apis/kubeflow.org/v1/namespaces/slurm-jobs/pytorchjobs", None, "cannot deletecollection"),
-    ("GET", f"{_CORE}/nodes", None, 'cannot list resource "nodes"'),
-    ("PATCH", _NODE, _LABELLED, 'cannot patch resource "nodes"'),
-    ("PATCH", _NODE, _UNTAINTED, 'cannot patch resource "nodes"'),
-    ("PATCH", f"{_NODE}/status", [], 'cannot patch resource "nodes/status"'),
-    ("DELETE", _NODE, None, 'cannot delete resource "nodes"'),
-    ("GET", f"{_NODE}/proxy/pods", None, 'cannot get resource "nodes/proxy"'),
-    ("POST", f"{_RBAC}/clusterrolebindings", _BOUND, 'cannot create resource "clusterrolebindings"'),
-    ("POST", f"{_RBAC}/namespaces/slurm-jobs/rolebindings", _BOUND, 'cannot create resource "rolebindings"'),
-    ("PATCH", f"{_RBAC}/namespaces/slurm-jobs/roles/slurm-k8s-bridge", [], 'cannot patch resource "roles"'),
-    ("DELETE", f"{_ADMISSION}/validatingadmissionpolicies/slurm-k8s-bridge-gate", None, "cannot delete resource"),
-    ("POST", ACCOUNTS, {"metadata": {"name": "mine"}}, 'cannot create resource "serviceaccounts"'),
-    ("POST", f"{_JOBS}/serviceaccounts/default/token", {}, 'cannot create resource "serviceaccounts/token"'),
-    ("POST", "/apis/certificates.k8s.io/v1/certificatesigningrequests", {}, "cannot create resource"),
-)
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +140,7 @@ def test_an_identity_without_a_node_is_denied(
             caller.ask("PATCH", own, opened(shared[1], "compute1"), PATCH),
             caller.ask("DELETE", own),
             caller.ask("POST", f"{ACCOUNTS}/compute1/token", {"spec": {}}),
-            caller.ask("POST", f"{_JOBS}/events{_DRY}", fault("compute1", "SlurmNodeFault")),
+            caller.ask("POST", f"{JOBS}/events{_DRY}", fault("compute1", "SlurmNodeFault")),
         ):
             refused(answer, "node-claim: ")
 
@@ -199,8 +154,8 @@ def fault(host: str, reason: str) -> dict[str, Any]:
 
 def test_a_fault_told_of_another_node(thief: Caller) -> None:
     for event in (fault("compute2", "SlurmNodeFault"), fault("compute1", "Scheduled")):
-        refused(thief.ask("POST", f"{_JOBS}/events{_DRY}", event), "event-source: ")
-    status, answer = thief.ask("POST", f"{_JOBS}/events{_DRY}", fault("compute1", "SlurmNodeFault"))
+        refused(thief.ask("POST", f"{JOBS}/events{_DRY}", event), "event-source: ")
+    status, answer = thief.ask("POST", f"{JOBS}/events{_DRY}", fault("compute1", "SlurmNodeFault"))
     assert status == 201, answer
 
 
@@ -211,12 +166,25 @@ def test_somebody_else_by_impersonation(thief: Caller) -> None:
         {"Impersonate-User": "x", "Impersonate-Group": "system:masters"},
         {"Impersonate-User": "x", "Impersonate-Extra-authentication.kubernetes.io%2fnode-name": "compute2"},
     ):
-        refused(replace(thief, headers=headers).ask("GET", f"{_JOBS}/pods"), "cannot impersonate")
+        refused(replace(thief, headers=headers).ask("GET", f"{JOBS}/pods"), "cannot impersonate")
 
 
 def test_the_kubelets_own_api(running_stack: Stack, thief: Caller) -> None:
+    """Its own node's and another's: by RBAC, which the kubelet asks."""
     for node in running_stack.nodes:
-        assert "Forbidden" in kubelet(running_stack, thief, node)
+        for path, resource in (
+            ("pods", "nodes/proxy"),
+            ("run/slurm-jobs/x/pytorch?cmd=id", "nodes/proxy"),
+            ("exec/slurm-jobs/x/pytorch?command=id", "nodes/proxy"),
+            ("containerLogs/slurm-jobs/x/pytorch", "nodes/proxy"),
+            ("logs/", "nodes/log"),
+            ("metrics", "nodes/metrics"),
+            ("stats/summary", "nodes/stats"),
+            ("configz", "nodes/proxy"),
+        ):
+            said = kubelet(running_stack, thief, node, path)
+            assert "Forbidden (user=system:serviceaccount:slurm-k8s-bridge:compute1" in said, (path, said)
+            assert resource.partition("/")[2] in said, (path, said)
 
 
 def test_the_taint_and_the_gate_hold_for_everybody(running_stack: Stack, shared: list[dict[str, Any]]) -> None:
@@ -226,12 +194,17 @@ def test_the_taint_and_the_gate_hold_for_everybody(running_stack: Stack, shared:
         pod["spec"]["tolerations"] = [tolerated]
         answer = running_stack.refusal("create", "--dry-run=server", "-f", "-", stdin=json.dumps(pod))
         assert "taint: only pods of the bridge" in answer
+    later = [{"op": "add", "path": "/spec/tolerations/-", "value": {"operator": "Exists"}}]
+    somebodys = json.loads(probe(running_stack, "Pod"))
+    with applied(running_stack, somebodys):
+        words = ["-n", running_stack.namespace, "patch", "pod", somebodys["metadata"]["name"], "--type=json", "-p"]
+        assert "taint: only pods of the bridge" in running_stack.refusal(*words, json.dumps(later))
     tenant = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
         "metadata": {"name": "tenant", "namespace": running_stack.namespace},
-        "roleRef": {**_ROLE, "name": "edit"},
-        "subjects": [{"apiGroup": _ROLE["apiGroup"], "kind": "User", "name": "tenant"}],
+        "roleRef": {**ROLE, "name": "edit"},
+        "subjects": [{"apiGroup": ROLE["apiGroup"], "kind": "User", "name": "tenant"}],
     }
     name = shared[0]["metadata"]["name"]
     words = ["-n", running_stack.namespace, "--as=tenant", "patch", "pod", name, "--type=json"]
@@ -241,5 +214,5 @@ def test_the_taint_and_the_gate_hold_for_everybody(running_stack: Stack, shared:
 
 
 def test_its_own_bindings_stay(thief: Caller) -> None:
-    path = f"{_RBAC}/namespaces/slurm-jobs/rolebindings/slurm-k8s-bridge"
+    path = f"{RBAC}/namespaces/slurm-jobs/rolebindings/slurm-k8s-bridge"
     refused(thief.ask("PATCH", path, {"subjects": []}, MERGE), 'cannot patch resource "rolebindings"')
