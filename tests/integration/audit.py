@@ -8,7 +8,7 @@ from typing import Any
 from bridge import wellknown
 from bridge.kube.rights import RIGHTS, Scope
 
-_AGENT = '"userAgent":"slurm-k8s-bridge/'  # a test that asks with a node's credential has another
+_AGENT = "slurm-k8s-bridge"  # a test that asks with a node's credential has another
 _NODE = f"system:serviceaccount:{wellknown.ACCOUNTS}:"
 
 Asked = tuple[str, str, str, str]  # verb, API group, resource, scope
@@ -16,17 +16,20 @@ Asked = tuple[str, str, str, str]  # verb, API group, resource, scope
 
 def asked(log: Path, since: str) -> set[Asked]:
     """Everything that daemons have asked since this moment (RFC 3339, UTC), granted or not."""
-    return {_right(entry) for entry in _entries(log) if entry["requestReceivedTimestamp"] >= since}
+    of_nodes = (entry for entry in entries(log) if entry["user"].get("username", "").startswith(_NODE))
+    return {_right(entry) for entry in of_nodes if entry["requestReceivedTimestamp"] >= since}
 
 
-def _entries(log: Path) -> Iterator[dict[str, Any]]:
+def entries(log: Path, agent: str = _AGENT) -> Iterator[dict[str, Any]]:
+    """Everything that programs of this name have asked of objects. Whom the API server does not know (401) has no name
+    there."""
+    mark = f'"userAgent":"{agent}/'
     for file in log.parent.glob(f"{log.stem}*{log.suffix}"):  # it is rotated
         with file.open(encoding="utf-8") as lines:
             for line in lines:
-                if _AGENT in line:
+                if mark in line:
                     entry = json.loads(line)
-                    # Whom the API server does not know (401) has no name.
-                    if entry["user"].get("username", "").startswith(_NODE) and "objectRef" in entry:
+                    if "objectRef" in entry:
                         yield entry
 
 

@@ -3,17 +3,17 @@
 import shlex
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from .stack import Job, Stack
 
-_PROLOG = "/etc/slurm/prolog.d/50-slurm-k8s-bridge"
-_EPILOG = "/etc/slurm/epilog.d/50-slurm-k8s-bridge"
-_AWAY = "/var/tmp/50-slurm-k8s-bridge"
+PROLOG = "/etc/slurm/prolog.d/50-slurm-k8s-bridge"
+EPILOG = "/etc/slurm/epilog.d/50-slurm-k8s-bridge"
+_AWAY = "/var/tmp/%s-50-slurm-k8s-bridge"
 
 
-def prolog(stack: Stack, node: str, job: Job) -> str:
-    """The prolog of this job on this node alone, its owner as ``job`` names them, as a command."""
+def environment(stack: Stack, node: str, job: Job) -> dict[str, str]:
+    """What slurmd tells the prolog of this job on this node alone, its owner as ``job`` names them."""
     uid, gid = (stack.exec(node, "id", which, job.user).strip() for which in ("-u", "-g"))
     told = {
         "SLURM_CLUSTER_NAME": "demo",
@@ -31,12 +31,18 @@ def prolog(stack: Stack, node: str, job: Job) -> str:
         "SLURM_JOB_STDOUT": job.output,
         "SLURM_JOB_COMMENT": "k8s=job.yaml",
     }
-    return shlex.join(["env", "-i", *(f"{name}={value}" for name, value in told.items()), _PROLOG])
+    return {name: str(value) for name, value in told.items()}
+
+
+def prolog(stack: Stack, node: str, job: Job) -> str:
+    """That prolog, as a command."""
+    told = environment(stack, node, job)
+    return shlex.join(["env", "-i", *(f"{name}={value}" for name, value in told.items()), PROLOG])
 
 
 def epilog(job: Job) -> str:
     """An epilog that knows nothing but the job's number, as a command."""
-    return shlex.join(["env", "-i", f"SLURM_JOB_ID={job.id}", _EPILOG])
+    return shlex.join(["env", "-i", f"SLURM_JOB_ID={job.id}", EPILOG])
 
 
 def started(stack: Stack, node: str, hook: str) -> str:
@@ -45,12 +51,17 @@ def started(stack: Stack, node: str, hook: str) -> str:
 
 
 @contextmanager
-def before_prolog(stack: Stack, node: str, lines: str) -> Iterator[None]:
-    """slurmd of this node runs these lines of shell in the place of the bridge's prolog, which is $hook to them."""
-    script = f"#!/bin/sh\nhook={_AWAY}\n{lines}\n"
-    stack.exec(node, "cp", "-p", _PROLOG, _AWAY)
+def before_hook(stack: Stack, node: str, hook: str, lines: str) -> Iterator[None]:
+    """slurmd of this node runs these lines of shell in the place of PROLOG or EPILOG, which is $hook to them."""
+    away = _AWAY % ("prolog" if hook == PROLOG else "epilog")
+    stack.exec(node, "cp", "-p", hook, away)
     try:
-        stack.exec(node, "sh", "-c", f"cat > {_PROLOG}", stdin=script)
+        stack.exec(node, "sh", "-c", f"cat > {hook}", stdin=f"#!/bin/sh\nhook={away}\n{lines}\n")
         yield
     finally:
-        stack.sh(node, f"cat {_AWAY} > {_PROLOG}; rm {_AWAY}")
+        stack.sh(node, f"cat {away} > {hook}; rm {away}")
+
+
+def before_prolog(stack: Stack, node: str, lines: str) -> AbstractContextManager[None]:
+    """The same in the place of the prolog."""
+    return before_hook(stack, node, PROLOG, lines)

@@ -194,21 +194,22 @@ class Stack:
 
     def kubectl(self, *words: str, stdin: str | None = None) -> str:
         """kubectl as the cluster's administrator."""
-        done = subprocess.run(self._kubectl(*words), capture_output=True, text=True, check=False, input=stdin)
+        done = subprocess.run(self.kubectl_command(*words), capture_output=True, text=True, check=False, input=stdin)
         assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stderr}"
         return done.stdout
 
     def refusal(self, *words: str, stdin: str | None = None) -> str:
         """What kubectl says where it is refused; '' where it is not."""
-        done = subprocess.run(self._kubectl(*words), capture_output=True, text=True, check=False, input=stdin)
+        done = subprocess.run(self.kubectl_command(*words), capture_output=True, text=True, check=False, input=stdin)
         return done.stderr if done.returncode else ""
 
     def answer(self, *words: str, stdin: str | None = None) -> str:
         """What kubectl says, done or refused."""
-        done = subprocess.run(self._kubectl(*words), capture_output=True, text=True, check=False, input=stdin)
+        done = subprocess.run(self.kubectl_command(*words), capture_output=True, text=True, check=False, input=stdin)
         return done.stderr if done.returncode else done.stdout
 
-    def _kubectl(self, *words: str) -> list[str]:
+    def kubectl_command(self, *words: str) -> list[str]:
+        """kubectl as the cluster's administrator, as an argument vector."""
         return [self.description["kubectl"], "--kubeconfig", self.description["admin_kubeconfig"], *words]
 
     def objects(self, kind: str, selector: str = "") -> list[dict[str, Any]]:
@@ -222,7 +223,7 @@ class Stack:
         """An independent watcher of the pods in the jobs' namespace."""
         # The server tells what there is, then that this was all (a bookmark), then every change.
         options = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
-        words = self._kubectl("get", "--raw", f"/api/v1/namespaces/{self.namespace}/pods?{options}")
+        words = self.kubectl_command("get", "--raw", f"/api/v1/namespaces/{self.namespace}/pods?{options}")
         watch = PodWatch()
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
             reader = threading.Thread(target=_read_events, args=(process, watch))

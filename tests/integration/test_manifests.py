@@ -4,8 +4,6 @@ All at once, in a namespace of their own, on imitated nodes that nobody else's p
 """
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,32 +19,13 @@ from bridge.kube.api import Selector
 from bridge.kube.client import KubernetesClient
 from tests.manifests.collected import manifests
 
-from .stack import STACK, Stack, eventually
+from .imitated import imitation, node
+from .stack import Stack, eventually
 
 NAMESPACE = "manifests"
 LABEL_JOBS = "slurm-k8s-bridge/jobs"  # only in such a namespace may pods tolerate the taint
 # Each job has nodes of its own, as from Slurm: whoever asked for a GPU has the whole node.
 LARGEST = 2
-ALLOCATABLE = {
-    "cpu": "192",
-    "memory": "2048Gi",
-    "ephemeral-storage": "1Ti",
-    "pods": "110",
-    "nvidia.com/gpu": "8",
-    "amd.com/gpu": "8",
-    "rdma/hca_shared_devices_a": "1k",
-}
-
-
-def node(name: str) -> dict[str, Any]:
-    """A node that KWOK keeps Ready, and that only the bridge's pods tolerate."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "annotations": {"kwok.x-k8s.io/node": "fake"}, "labels": {"type": "kwok"}},
-        "spec": {"taints": [{"key": wellknown.TAINT, "effect": "NoSchedule"}]},
-        "status": {"allocatable": ALLOCATABLE, "capacity": ALLOCATABLE},
-    }
 
 
 def claim(name: str) -> list[dict[str, Any]]:
@@ -88,13 +67,10 @@ def imitated_nodes(stack: Stack, objects: list[dict[str, Any]]) -> Iterator[None
 
 @pytest.fixture
 def kwok(stack: Stack) -> Iterator[None]:  # noqa: ARG001 - of a stack that is up
-    """Its nodes live. It ends the pods, so it goes last. On a new machine it is built here, which takes its time: a
-    test's limit holds for the test alone."""
-    subprocess.run([STACK, "kwok", "start"], check=True, stdout=sys.stderr)
-    try:
+    """Its nodes live. On a new machine it is built here, which takes its time: a test's limit holds for the test
+    alone."""
+    with imitation():
         yield
-    finally:
-        subprocess.run([STACK, "kwok", "stop"], check=True, stdout=sys.stderr)
 
 
 @pytest.fixture
