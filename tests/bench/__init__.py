@@ -1,0 +1,1 @@
+"""`make bench`: what the bridge costs, each figure beside its reference of the same run."""

@@ -1,0 +1,117 @@
+"""What the daemon of a node holds and burns."""
+
+import resource
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .. import naive, process
+from ..figure import Bound, Figure, Measured, Round
+from ..passage import another, way
+from ..world import World
+
+_RUNS = 3  # in one round
+_IDLE = 20  # seconds
+
+
+@contextmanager
+def holding(world: World) -> Iterator[Round]:
+    """Started anew for each round; then runs pass."""
+    with way(world) as stood_by:
+
+        def one_round(_number: int) -> Measured:
+            process.restart(world.stack, world.node)
+            found = {"at start": [process.memory(world.stack, world.node)]}
+            for run in range(_RUNS):
+                stood_by.go()
+                if run in (0, _RUNS - 1):
+                    found["after one run" if run == 0 else "after the last run"] = [
+                        process.memory(world.stack, world.node)
+                    ]
+            return found
+
+        yield one_round
+
+
+@contextmanager
+def counting(world: World) -> Iterator[Round]:
+    """The same, of what must not leak."""
+    with way(world) as stood_by:
+
+        def one_round(_number: int) -> Measured:
+            process.restart(world.stack, world.node)
+            stood_by.go()
+            found = {name: [float(count(world.stack, world.node))] for name, count in _COUNTS.items()}
+            for _ in range(_RUNS):
+                stood_by.go()
+            return found | {f"{name} later": [float(count(world.stack, world.node))] for name, count in _COUNTS.items()}
+
+        yield one_round
+
+
+_COUNTS = {"threads": process.threads, "descriptors": process.descriptors}
+
+
+@contextmanager
+def burning(world: World) -> Iterator[Round]:
+    """Idle for a while, then runs pass; kubectl with the workload of the last one."""
+    stack, node = world.stack, world.node
+    with way(world) as stood_by:
+
+        def one_round(number: int) -> Measured:
+            before = process.cpu(stack, node)
+            time.sleep(_IDLE)
+            idle = process.cpu(stack, node)
+            passages = [stood_by.go() for _ in range(_RUNS)]
+            runs = (process.cpu(stack, node) - idle) / _RUNS
+            workload = naive.ungated(another(passages[-1].workload, number), (node,))
+            return {
+                "idle, a second": [(idle - before) / _IDLE],
+                "a run": [runs],
+                "kubectl, a run": [_of_children(world, workload)],
+            }
+
+        yield one_round
+
+
+def _of_children(world: World, workload: dict[str, object]) -> float:
+    with naive.open_to_all(world.stack, [world.node]):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        naive.begin(world.stack, workload, 1)
+        naive.end(world.stack, workload)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+MEMORY = Figure(
+    name="memory",
+    what="resident memory of the daemon",
+    unit="MB",
+    measuring=holding,
+    rounds=2,
+    bounds=(
+        Bound("after the last run", plus=80, at=1.0, why="it is on every node of the machine"),
+        Bound("after the last run", than="after one run", times=1.02, plus=1, why="flat in the number of runs"),
+    ),
+    notes=(f"the last run is number {_RUNS}; `make soak` is to show 10,000",),
+)
+HANDLES = Figure(
+    name="handles",
+    what="threads and open files of the daemon",
+    unit="count",
+    measuring=counting,
+    rounds=2,
+    quick=0,
+    bounds=tuple(Bound(f"{name} later", than=name, times=1, why="nothing leaks") for name in _COUNTS),
+)
+CPU = Figure(
+    name="cpu",
+    what="processor time of the daemon",
+    unit="ms",
+    measuring=burning,
+    rounds=2,
+    bounds=(
+        Bound("idle, a second", plus=1, why="0.1 % of a processor"),
+        Bound("a run", than="kubectl, a run", times=1, why="what a prolog with kubectl burns"),
+    ),
+)

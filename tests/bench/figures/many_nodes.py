@@ -1,0 +1,117 @@
+"""A whole prolog and a whole release of many nodes that KWOK imitates, beside the floor and beside kubectl."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+
+from tests.integration import audit
+from tests.integration.stack import PodWatch
+
+from .. import naive
+from ..figure import Bound, Figure, Measured, Round
+from ..fleet import Fleet, fleet
+from ..floor import Floor
+from ..passage import another, received
+from ..stamps import Span
+from ..world import World
+
+_FIRST = 1000  # job number of the first round
+_PROCESSES = 64  # nodes at most that are a process each
+_PEER = 256  # nodes at most that kubectl is tried with
+
+
+def _measuring(count: int) -> Callable[[World], AbstractContextManager[Round]]:
+    @contextmanager
+    def measuring(world: World) -> Iterator[Round]:
+        """Ours, then the floor and kubectl with the workload that ours had."""
+        stack = world.stack
+        with (
+            fleet(stack, count, together=count > _PROCESSES) as nodes,
+            closing(Floor(stack, nodes.tokens)) as floor,
+            stack.watching_pods() as pods,
+        ):
+
+            def one_round(number: int) -> Measured:
+                found, workload = _ours(nodes, pods, _FIRST + number)
+                bare = another(workload, 2 * number)
+                ungated = naive.ungated(another(workload, 2 * number + 1), nodes.nodes)
+                found["floor"] = [floor.begin(bare, nodes.nodes)]
+                found["floor, release"] = [floor.end(bare, count)]
+                if count > _PEER:
+                    return found
+                with naive.open_to_all(stack, nodes.nodes):
+                    found["kubectl"] = [naive.begin(stack, ungated, count)]
+                    found["kubectl, release"] = [naive.end(stack, ungated)]
+                return found
+
+            _ours(nodes, pods, _FIRST - 1)  # connections and imports: a floor that resides has them, too
+            yield one_round
+
+    return measuring
+
+
+def _ours(nodes: Fleet, pods: PodWatch, job: int) -> tuple[dict[str, list[float]], dict[str, object]]:
+    """One run: its seconds, and its workload."""
+    prologs = nodes.hooks("prolog", job)
+    (workload,) = nodes.stack.objects("pytorchjobs", f"slurm-k8s-bridge/job={job}")
+    epilogs = nodes.hooks("epilog", job)
+    worker = [f"{workload['metadata']['name']}-worker-{rank}" for rank in range(len(nodes.nodes))]
+    first, *others = nodes.nodes
+    began, ended = _hull(prologs)
+    ended_alone = [prologs[node].ended - pods.ready[pod] for node, pod in zip(others, worker[1:], strict=True)]
+    released, free = _hull(epilogs)
+    return {
+        "ours, create to exit": [ended - _created(nodes, began)],
+        "ours, hooks' start to exit": [ended - began],
+        "ours, own share of batch node": [prologs[first].ended - max(pods.ready[pod] for pod in worker)],
+        "ours, own share of others": ended_alone,
+        "ours, release": [free - released],
+        "ours, release beyond last pod": [free - max(pods.gone[pod] for pod in worker)],
+    }, workload
+
+
+def _hull(spans: dict[str, Span]) -> tuple[float, float]:
+    return min(span.began for span in spans.values()), max(span.ended for span in spans.values())
+
+
+def _created(nodes: Fleet, since: float) -> float:
+    log = Path(str(nodes.stack.description["audit_log"]))
+    asked = (entry for entry in audit.entries(log) if received(entry) >= since and entry["verb"] == "create")
+    return min(received(entry) for entry in asked if entry["objectRef"]["resource"] == "pytorchjobs")
+
+
+def at(count: int, *, rounds: int, quick: int) -> Figure:
+    """Of so many nodes."""
+    each = count <= _PROCESSES
+    how = "real bridged and hooks" if each else "engines of bridged in one process, with hooks that are no processes,"
+    return Figure(
+        name=f"prolog-{count}",
+        what=f"whole prolog and whole release of a job on {count} imitated nodes",
+        unit="s",
+        measuring=_measuring(count),
+        bounds=tuple(_bounds(count, 1.10 if each else 1.15)),
+        rounds=rounds,
+        quick=quick,
+        notes=(f"{count} {how} share the processors of one machine; there is no slurmd and no slurmrestd",),
+    )
+
+
+def _bounds(count: int, times: float) -> Iterator[Bound]:
+    floor, script = "the floor does what Kubernetes needs and nothing else", "the script waits for it"
+    yield Bound("ours, create to exit", than="floor", times=times, plus=0.025, why=floor)
+    if count <= _PROCESSES:
+        yield Bound("ours, own share of batch node", plus=0.010, why=script)
+        yield Bound("ours, own share of others", plus=0.010, why=script)
+        yield Bound("ours, own share of others", plus=0.050, at=0.99, why=script)
+    yield Bound("ours, release beyond last pod", plus=1.0, at=1.0, why="until then the nodes stand idle")
+    if 64 <= count <= _PEER:
+        yield Bound("ours, create to exit", than="kubectl", times=1 / 8, why="what anti-affinity costs the scheduler")
+        yield Bound("ours, release", than="kubectl, release", times=1 / 15, why="what deletion one by one costs")
+
+
+FIGURES = (
+    at(8, rounds=5, quick=1),
+    at(64, rounds=5, quick=0),
+    at(256, rounds=2, quick=0),
+    at(1024, rounds=1, quick=0),
+)

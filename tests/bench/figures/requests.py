@@ -1,0 +1,116 @@
+"""What a run asks of the API server, from its audit log."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.integration import audit, callers
+
+from .. import naive, process
+from ..figure import Bound, Figure, Measured, Round
+from ..floor import Floor
+from ..passage import another, received, way
+from ..world import World
+
+_NODES = 2
+_STREAMS = ("watch", "log")
+
+
+@contextmanager
+def measuring(world: World) -> Iterator[Round]:
+    """A run of two nodes, then kubectl with the same workload."""
+    with way(world) as stood_by:
+
+        def one_round(number: int) -> Measured:
+            passage = stood_by.go(_NODES)
+            asked = stood_by.asked(passage)
+            found = {}
+            for node, name in zip(passage.nodes, ("batch node", "other node"), strict=True):
+                mine = [_kind(entry) for entry in asked if entry["user"]["username"].endswith(f":{node}")]
+                found[name] = [float(sum(kind not in _STREAMS for kind in mine))]
+                for stream in _STREAMS:
+                    found[f"{name}, {stream}"] = [float(mine.count(stream))]
+            return {**found, **_kubectl(world, naive.ungated(another(passage.workload, number), passage.nodes))}
+
+        yield one_round
+
+
+def _kind(entry: dict[str, Any]) -> str:
+    """The verb; what stays open is a stream."""
+    if entry["objectRef"].get("subresource") == "log":
+        return "log"
+    return str(entry["verb"])
+
+
+def _kubectl(world: World, workload: dict[str, Any]) -> Measured:
+    began = time.time()
+    with naive.open_to_all(world.stack, world.stack.nodes):
+        naive.begin(world.stack, workload, _NODES)
+        naive.end(world.stack, workload)
+    log = Path(str(world.stack.description["audit_log"]))
+    name = workload["metadata"]["name"]
+    asked = {
+        entry["auditID"]: _kind(entry)
+        for entry in audit.entries(log, "kubectl")
+        if received(entry) >= began and name in json.dumps(entry["objectRef"]) + entry["requestURI"]
+    }
+    kinds = list(asked.values())
+    return {
+        "kubectl": [float(sum(kind not in _STREAMS for kind in kinds))],
+        "kubectl, watch": [float(kinds.count("watch"))],
+    }
+
+
+@contextmanager
+def weighing(world: World) -> Iterator[Round]:
+    """A run of two nodes until it trains, then the floor with the same workload."""
+    stack = world.stack
+    tokens = {node: callers.of_node(stack, node).token for node in stack.nodes}
+    with way(world) as stood_by, closing(Floor(stack, tokens)) as floor:
+        stood_by.go(_NODES)  # its connection is made once, as the floor's
+
+        def one_round(number: int) -> Measured:
+            before = {node: process.traffic(stack, node) for node in stack.nodes}
+            seen: dict[str, dict[str, int]] = {}
+            passage = stood_by.go(
+                _NODES, look=lambda: seen.update({node: process.traffic(stack, node) for node in stack.nodes})
+            )
+            workload, already = another(passage.workload, number), floor.bytes
+            floor.begin(workload, passage.nodes)
+            alone = (floor.bytes - already) / 1000
+            floor.end(workload, _NODES)
+            found = {"floor, for both": [alone]}
+            for node, name in zip(passage.nodes, ("batch node", "other node"), strict=True):
+                more = {way: count - before[node].get(way, 0) for way, count in seen[node].items()}
+                found[name] = [sum(more.values()) / 1000]
+            return found
+
+        yield one_round
+
+
+BYTES = Figure(
+    name="bytes",
+    what="bytes of one run between a node and the API server, until it trains",
+    unit="kB",
+    measuring=weighing,
+    rounds=3,
+    quick=0,
+    notes=("ours with TLS and the heads of HTTP, the floor's without",),
+)
+
+_WHY = "10,000 nodes are 10,000 clients of one API server"
+
+FIGURE = Figure(
+    name="requests",
+    what="requests of one run at the API server, from prolog to release",
+    unit="requests",
+    measuring=measuring,
+    bounds=(
+        Bound("batch node", plus=5, at=1.0, why=_WHY),
+        Bound("other node", plus=3, at=1.0, why=_WHY),
+    ),
+    notes=("watches and logs are counted apart",),
+)

@@ -1,0 +1,165 @@
+"""Many nodes on one machine: KWOK imitates their kubelets, bridged and hooks are real."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bridge import clock, wellknown
+from bridge.kube import kubeconfig
+from bridge.kube.enrolment import Enrolment
+from bridge.kube.transport import Transport
+from tests.integration.imitated import imitation, node
+from tests.integration.specs import container_job
+from tests.integration.stack import Stack
+
+from .hook import Hook, client, converse_all, request, run_all
+from .passage import TRAINING
+from .stamps import Span
+
+CLUSTER = "bench"
+_CHECKOUT = Path(__file__).parents[2]
+_NOBODY = "65534"
+_LIFE = 6 * 3600  # seconds of a token
+_CONFIG = """
+timeline_file = false
+journal_dir = "{folder}/journal"
+[cluster]
+name = "{cluster}"
+tag = "{cluster}"
+[kubernetes]
+kubeconfig = "{folder}/kubeconfig"
+namespace = "{namespace}"
+kubelet_healthz = ""
+disks = []
+[pod]
+max_cpus = 2
+max_memory = "4Gi"
+"""
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Nodes whose daemons are ready. `tokens` are their credentials, in the order of ranks; `together`: all daemons are
+    in one process, and hooks are no processes."""
+
+    stack: Stack
+    folder: Path
+    tokens: dict[str, str]
+    together: bool
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """In the order of ranks."""
+        return tuple(self.tokens)
+
+    def hooks(self, phase: str, job: int) -> dict[str, Span]:
+        """Of a job on all nodes, begun at once; by node."""
+        told = {node: self._environment(job, node) for node in self.nodes}
+        if self.together:
+            first, spec = self.nodes[0], self.folder / "job.yaml" if phase == "prolog" else None
+            asked = {node: request(phase, told[node], spec if node == first else None) for node in self.nodes}
+            return converse_all({node: self.folder / node / "hook.sock" for node in self.nodes}, asked)
+        return run_all({node: self._hook(phase, node, told[node]) for node in self.nodes})
+
+    def _hook(self, phase: str, node: str, told: dict[str, str]) -> Hook:
+        own = self.folder / node
+        return Hook(client(phase, str(_CHECKOUT), str(own)), told, own / "hook.out")
+
+    def _environment(self, job: int, node: str) -> dict[str, str]:
+        return {
+            "SLURM_CLUSTER_NAME": CLUSTER,
+            "SLURMD_NODENAME": node,
+            "SLURM_JOB_NODELIST": ",".join(self.nodes),
+            "SLURM_JOB_ID": str(job),
+            "SLURM_JOB_START_TIME": str(job),  # the same for all its hooks
+            "SLURM_JOB_UID": _NOBODY,
+            "SLURM_JOB_GID": _NOBODY,
+            "SLURM_JOB_USER": "nobody",
+            "SLURM_JOB_PARTITION": "main",
+            "SLURM_JOB_CPUS_PER_NODE": f"1(x{len(self.nodes)})",
+            "SLURM_JOB_WORK_DIR": str(self.folder),
+            "SLURM_JOB_COMMENT": "k8s=job.yaml",
+        }
+
+
+@contextmanager
+def fleet(stack: Stack, count: int, *, together: bool = False) -> Iterator[Fleet]:
+    """So many nodes, their daemons each in a process of its own, or all in one."""
+    names = [f"kwok-{number}" for number in range(count)]
+    with ExitStack() as undone:
+        undone.enter_context(imitation())
+        undone.enter_context(_nodes(stack, names))
+        folder = Path(undone.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
+        folder.chmod(0o755)  # the spec in it is read as the job's user
+        (folder / "job.yaml").write_text(container_job(stack.images["small"], TRAINING))
+        tokens = undone.enter_context(_enrolled(stack, names))
+        for name in names:
+            _prepare(stack, folder / name, tokens[name])
+        undone.enter_context(_daemons(folder, [names] if together else [[name] for name in names], count))
+        yield Fleet(stack, folder, tokens, together)
+
+
+@contextmanager
+def _nodes(stack: Stack, names: Sequence[str]) -> Iterator[None]:
+    try:
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [_node(name) for name in names]})
+        stack.kubectl("create", "--validate=false", "-f", "-", stdin=text)  # of nodeInfo all fields are required
+        stack.kubectl("wait", "--for=condition=Ready", "--timeout=180s", "nodes", "-l", "type=kwok")
+        yield
+    finally:
+        stack.kubectl("delete", "nodes", "-l", "type=kwok", "--wait=false")
+
+
+def _node(name: str) -> dict[str, Any]:
+    """As of this very machine, which is what its daemon makes sure of."""
+    made = node(name)
+    made["metadata"]["labels"]["kubernetes.io/hostname"] = name
+    made["status"]["nodeInfo"] = {"bootID": clock.boot_id()}
+    return made
+
+
+@contextmanager
+def _enrolled(stack: Stack, names: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Each node's own credential, as `bridgectl node enroll` gives it."""
+    with closing(Transport(Path(str(stack.description["admin_kubeconfig"])), 30)) as transport:
+        enrolment = Enrolment(transport)
+        try:
+            yield {name: enrolment.enroll(name, _LIFE) for name in names}
+        finally:
+            stack.kubectl("-n", wellknown.ACCOUNTS, "delete", "serviceaccounts", "--ignore-not-found", *names)
+            enrolment.bind()
+
+
+def _prepare(stack: Stack, folder: Path, token: str) -> None:
+    for name in ("journal", "runs"):
+        (folder / name).mkdir(parents=True)
+    server, authority = kubeconfig.address(Path(str(stack.description["admin_kubeconfig"])))
+    kubeconfig.replace(folder / "kubeconfig", kubeconfig.written(server, authority, token))
+    text = _CONFIG.format(folder=folder, cluster=CLUSTER, namespace=stack.namespace)
+    (folder / "bridge.toml").write_text(text)
+
+
+@contextmanager
+def _daemons(folder: Path, groups: Sequence[Sequence[str]], count: int) -> Iterator[None]:
+    """Processes, each with the daemons of its group; until all have said that they are ready."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ears, ExitStack() as undone:
+        ears.bind(str(folder / "ready"))
+        ears.settimeout(300)
+        environment = {**os.environ, "NOTIFY_SOCKET": str(folder / "ready")}
+        for number, group in enumerate(groups):
+            log = undone.enter_context((folder / f"{number}.log").open("wb"))
+            words = [sys.executable, "-m", "tests.bench.daemons", str(folder), *group]
+            started = subprocess.Popen(words, cwd=_CHECKOUT, env=environment, stdout=log, stderr=log)
+            undone.callback(started.wait)
+            undone.callback(started.terminate)
+        while count:
+            count -= ears.recv(64) == b"READY=1"
+        yield

@@ -1,0 +1,118 @@
+"""The floor: a resident client that creates, watches, opens the gates, and does nothing else.
+
+It speaks HTTP by itself, as each node by that node's credential, so that the policies judge it as they judge a daemon.
+"""
+
+import http.client
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from bridge.job.gate import opening
+from bridge.job.pods import pod_facts
+from tests.integration import callers
+from tests.integration.stack import Stack
+
+_TIMEOUT = 300
+
+
+class Floor:
+    """Of one namespace. `tokens` are the nodes', the first one that of rank 0."""
+
+    def __init__(self, stack: Stack, tokens: Mapping[str, str]) -> None:
+        self._pods, self._workloads = callers.pods(stack), callers.workloads(stack)
+        self._server = urlsplit(str(stack.description["apiserver"]))
+        self._trust = callers.trust(stack)
+        self._tokens = tokens
+        self._first = next(iter(tokens.values()))
+        self._connection = self._connect()
+        self.bytes = 0
+        """Of all requests, answers and events so far, without their heads."""
+
+    def begin(self, workload: dict[str, Any], nodes: tuple[str, ...]) -> float:
+        """Seconds from the create to the last pod that is Ready."""
+        self._warm()
+        opened: set[str] = set()
+        ready: set[str] = set()
+        with closing(self._connect()) as connection:
+            events = self._watch(connection, workload["metadata"]["name"])
+            began = time.monotonic()
+            self._ask("POST", self._workloads + "?fieldValidation=Strict", self._first, workload)
+            for event in events:
+                facts = pod_facts(event["object"])
+                if facts is None:
+                    continue
+                if facts.gate is not None and facts.uid not in opened:
+                    opened.add(facts.uid)
+                    node = nodes[facts.rank]
+                    patch = opening(facts, node)
+                    self._ask("PATCH", f"{self._pods}/{facts.name}", self._tokens[node], patch, callers.PATCH)
+                if facts.started:
+                    ready.add(facts.name)
+                    if len(ready) == len(nodes):
+                        return time.monotonic() - began
+        raise AssertionError(f"the watch ended with {len(ready)} of {len(nodes)} pods Ready")
+
+    def end(self, workload: dict[str, Any], count: int) -> float:
+        """Seconds from the delete to the last pod that is gone."""
+        name = workload["metadata"]["name"]
+        self._warm()
+        gone: set[str] = set()
+        with closing(self._connect()) as connection:
+            events = self._watch(connection, name)
+            began = time.monotonic()
+            body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground"}
+            self._ask("DELETE", f"{self._workloads}/{name}", self._first, body)
+            for event in events:
+                if event["type"] == "DELETED":
+                    gone.add(event["object"]["metadata"]["name"])
+                    if len(gone) == count:
+                        return time.monotonic() - began
+        raise AssertionError(f"the watch ended with {len(gone)} of {count} pods gone")
+
+    def close(self) -> None:
+        """The resident connection."""
+        self._connection.close()
+
+    def _warm(self) -> None:
+        """The server closes what has been idle for long: a client that resides connects again, and not in our time."""
+        try:
+            self._connection.request("GET", "/version")
+            self._connection.getresponse().read()
+        except (http.client.HTTPException, OSError):
+            self._connection.close()
+            self._connection = self._connect()
+
+    def _connect(self) -> http.client.HTTPSConnection:
+        server = self._server
+        connection = http.client.HTTPSConnection(
+            str(server.hostname), server.port, context=self._trust, timeout=_TIMEOUT
+        )
+        connection.connect()
+        return connection
+
+    def _watch(self, connection: http.client.HTTPSConnection, name: str) -> Iterator[dict[str, Any]]:
+        """What there is, then every change; asked for before it is read."""
+        selector = quote(f"slurm-k8s-bridge/run={name}")
+        headers = {"Authorization": f"Bearer {self._first}"}
+        connection.request("GET", f"{self._pods}?watch=1&labelSelector={selector}", headers=headers)
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.read()
+        return map(self._event, answer)
+
+    def _event(self, line: bytes) -> dict[str, Any]:
+        self.bytes += len(line)
+        event: dict[str, Any] = json.loads(line)
+        return event
+
+    def _ask(self, method: str, path: str, token: str, body: Any, kind: str = "application/json") -> None:
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": kind}
+        text = json.dumps(body).encode()
+        self._connection.request(method, path, text, headers)
+        answer = self._connection.getresponse()
+        told = answer.read()
+        self.bytes += len(text) + len(told)
+        assert answer.status < 300, f"{method} {path}: {told.decode()}"
