@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from bridge import __version__, wellknown
-from bridge.cli import attach, connections, explain, forward, gc, node, sources
+from bridge.cli import attach, connections, explain, forward, gc, node, rehearsal, sources
 from bridge.cli.jobid import job_id
 from bridge.cli.output import logs
 from bridge.cli.shell import shell
@@ -69,6 +69,10 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("signal", type=forward.named, metavar="SIGNAL", help="USR1, USR2, HUP, …")
     verb = _add(verbs, "gc", "root: delete the workloads on this node whose run is proven over", _gc)
     verb.add_argument("--dry-run", action="store_true", help="only show every workload, what it is, and why")
+    verb = _add(verbs, "check", "before sbatch: would this spec run, what would be set, what is wrong", rehearsal.check)
+    rehearsal.add_arguments(verb)
+    verb = _add(verbs, "render", "before sbatch: the very object that would be created of this spec", rehearsal.render)
+    rehearsal.add_arguments(verb)
     verb = verbs.add_parser("schema", help="the JSON schema of a ContainerJob, for editors")
     verb.set_defaults(command=_schema)
     _add_explain(verbs)

@@ -56,27 +56,41 @@ def read(job: "Job", who: "Account", seconds: float) -> "tuple[str, bytes]":
     raise UnreadableError(start + cause)
 
 
+def read_own(path: bytes, user: str) -> bytes:
+    """The same for a file that whoever calls this, ``user``, is to give to a prolog. Raises UnreadableError."""
+    reply = _contents(path, user)
+    if reply[:1] == b"D":
+        return reply[1:]
+    shown = printable(path.decode("utf-8", "replace"))
+    start = messages.SPEC_UNREAD.format(path=shown, user=printable(user))
+    raise UnreadableError(start + reply[1:].decode("utf-8", "replace"))
+
+
 def _read_as(who: "Account", path: bytes) -> bytes:
     """In the child: D and the data, or E and the end of a sentence."""
     try:
         accounts.become(who)
     except OSError as error:
         return b"E" + messages.SPEC_NOBODY.format(why=error).encode()
+    return _contents(path, who.name)
+
+
+def _contents(path: bytes, user: str) -> bytes:
     try:
         fd = os.open(path, _FLAGS)
         fault = _unfit(os.fstat(fd))
         data = b"" if fault else _limited(fd)
     except (OSError, ValueError) as error:
-        return b"E" + _cause(error, who).encode("utf-8", "replace")
+        return b"E" + _cause(error, user).encode("utf-8", "replace")
     if not fault and len(data) > wellknown.SPEC_LIMIT:
         fault = _too_large()
     return b"E" + fault.encode() if fault else b"D" + data
 
 
-def _cause(error: "Exception", who: "Account") -> str:
+def _cause(error: "Exception", user: str) -> str:
     number = getattr(error, "errno", None)
     if number in _CURES:
-        return _CURES[number].replace("{user}", printable(who.name))
+        return _CURES[number].replace("{user}", printable(user))
     why = getattr(error, "strerror", None) or str(error)
     return messages.SPEC_OTHER.format(why=why)
 

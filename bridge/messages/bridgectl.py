@@ -113,6 +113,8 @@ NO_TIMELINE = Message(
 )
 NOT_RUNNING = "job {job} does not run (Slurm: {state})"
 
+SPEC_RUNS = "it would run: every field is kept, set or translated as said above"
+
 POD_GONE = Message("pod-gone", "{what}", "its last lines cannot be read any more", "see the job's output in {output}")
 LINES_SKIPPED = Message(
     "lines-skipped",

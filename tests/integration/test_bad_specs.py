@@ -62,6 +62,9 @@ def bad_spec(stack: Stack, case: str, nodes: int) -> None:
     began = time.monotonic()
     job = stack.submit(spec_text(stack, text), f"-N{nodes}", "--gpus-per-node=2")
     refused(stack, job, words, began)
+    command = f"bridgectl check {job.directory}/job.yaml -N{nodes} --gpus-per-node=2 2>&1; echo exit $?"
+    said = stack.exec("login", "sh", "-c", command, user=job.user)
+    assert words in said and said.endswith("exit 1\n"), "the same before sbatch"
 
 
 @pytest.fixture(scope="module")

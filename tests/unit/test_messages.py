@@ -62,6 +62,7 @@ HANDED_ON = {
     ("bridge/engine/reconciler.py", "on"): "the same",
     ("bridge/engine/executor.py", "_tried"): "`_run` notes whether a server answered, not what it said",
     ("bridge/engine/prolog.py", "_render"): "becomes the judgement of rows spec-refused and allocation-unfit",
+    ("bridge/cli/rehearsal.py", "_tried"): "each reason is told by the row spec-refused",
     ("bridge/hook/conversation.py", "_try"): "told by `daemon-silent`",
     ("bridge/engine/pulse.py", "look"): "the row of the error, as for an activity",
     ("bridge/kube/credentials.py", "__init__"): "kept whole, and told by `status` as a warning",
