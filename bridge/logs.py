@@ -9,6 +9,7 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import structlog
+from structlog.tracebacks import ExceptionDictTransformer
 
 _BURST = 20  # lines of one kind before they are thinned out
 _PERIOD = 60.0  # seconds in which one line of a kind comes through from then on
@@ -73,7 +74,8 @@ def configure(level: str = "info") -> None:
             structlog.processors.add_log_level,
             Thinning(),
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.dict_tracebacks,
+            # Where, and not with which values: a frame's locals have tokens among them.
+            structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),

@@ -1,9 +1,13 @@
 """The daemon's log says every fact, and a fact that goes on and on not without end."""
 
+import io
+import json
+import sys
+
 import pytest
 import structlog
 
-from bridge.logs import _BURST, _KINDS, Thinning
+from bridge.logs import _BURST, _KINDS, Thinning, configure
 
 
 class Log:
@@ -65,3 +69,22 @@ def test_its_own_memory_is_bounded(log: Log) -> None:
     for job in range(3 * _KINDS):
         assert log.says(event="phase", run=f"demo/{job}.0")
     assert len(log._thinning._kinds) == _KINDS
+
+
+def test_a_traceback_shows_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame that asks slurmrestd has the headers, and so the token, among its locals."""
+    told = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", told)
+    configure()
+    headers = {"X-SLURM-USER-TOKEN": "sesame"}
+    try:
+        try:
+            len(headers["X-SLURM-USER-NAME"])
+        except KeyError:
+            structlog.get_logger().exception("activity_bug")
+    finally:
+        structlog.reset_defaults()
+    line = json.loads(told.getvalue())
+    assert line["exception"][0]["exc_type"] == "KeyError"
+    assert line["exception"][0]["frames"][-1]["filename"] == __file__
+    assert "sesame" not in told.getvalue()
