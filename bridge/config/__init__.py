@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from bridge import wellknown
+from bridge.config.address import SlurmrestUrl
 from bridge.config.profiles import (
     Checkpoints,
     Count,
@@ -70,10 +71,10 @@ class Slurmrest(Section):
     service_token_file: Path | None = None
     """Their token (`scontrol token`), 0600, owned by the daemon's user; read anew for every use, so renew it there."""
 
-    url: str = Field(pattern=r"^https?://")
-    """Base address, without `/slurm/...`."""
+    url: SlurmrestUrl
+    """Base address, without `/slurm/...`: `https://HOST:PORT`, `unix:/PATH` of a socket, or `http://` on loopback."""
     ca_file: Path | None = None
-    """CA bundle of a private CA; the system's bundle when absent."""
+    """CA bundle of a private CA, read again when it changes; the system's bundle when absent."""
     timeout: Seconds = 10.0
     """Seconds for one call, connection included."""
 

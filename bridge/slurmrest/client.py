@@ -10,7 +10,6 @@ from then on no job is read any more (reproduced after a restart). So `cancel` p
 """
 
 import re
-import ssl
 import time
 from typing import Any
 from urllib.parse import quote
@@ -19,11 +18,11 @@ import httpx
 import structlog
 
 from bridge.config import Slurmrest
-from bridge.errors import EMPTY_ANSWER, ConfigError, Invalid, RemoteError, Unauthenticated, Unavailable, Unsupported
-from bridge.messages.bridged import CA_UNUSABLE
+from bridge.errors import EMPTY_ANSWER, Invalid, RemoteError, Unauthenticated, Unavailable, Unsupported
 from bridge.slurmrest.adapters import job_record, node_record
 from bridge.slurmrest.api import Credential, JobRecord, NodeRecord
 from bridge.slurmrest.errors import ALREADY_DONE, NODE_STATE, Json, UnknownPath, content
+from bridge.slurmrest.way import Way
 
 _log = structlog.get_logger(__name__)
 
@@ -38,14 +37,12 @@ class SlurmRestClient:
 
     def __init__(self, config: Slurmrest, transport: httpx.BaseTransport | None = None) -> None:
         """``transport`` replaces the network. Raises ConfigError when the CA file cannot be used."""
-        self._url = config.url.rstrip("/")
+        self._way = Way(config, transport)
         self._timeout = config.timeout
         self._version: str | None = None
-        # trust_env: a proxy or a .netrc of the environment must not get our tokens.
-        self._http = httpx.Client(verify=_tls(config), trust_env=False, transport=transport)
 
     def close(self) -> None:
-        self._http.close()
+        self._way.close()
 
     def job(self, who: Credential, job_id: int) -> JobRecord:
         answer = self._call(who, "GET", f"job/{job_id}")
@@ -105,7 +102,7 @@ class SlurmRestClient:
         candidates = (known, *(v for v in _VERSIONS if v != known)) if known else _VERSIONS
         for version in candidates:
             try:
-                answer = self._ask(who, method, f"{self._url}/slurm/{version}/{path}", body, deadline)
+                answer = self._ask(who, method, f"{self._way.base}/slurm/{version}/{path}", body, deadline)
             except UnknownPath:
                 continue
             except Unavailable:
@@ -114,12 +111,14 @@ class SlurmRestClient:
             self._settle(version)
             return answer
         self._version = None
-        raise Unsupported(f"slurmrestd at {self._url} serves none of {', '.join(_VERSIONS)}; it needs one of them")
+        raise Unsupported(
+            f"slurmrestd at {self._way.shown} serves none of {', '.join(_VERSIONS)}; it needs one of them"
+        )
 
     def _settle(self, version: str) -> None:
         if version != self._version:
             self._version = version
-            _log.info("slurmrest_version", url=self._url, version=version)
+            _log.info("slurmrest_version", url=self._way.shown, version=version)
 
     def _ask(self, who: Credential, method: str, url: str, body: Any, deadline: float) -> Json:
         headers = _headers(who)
@@ -127,21 +126,13 @@ class SlurmRestClient:
         timeout = httpx.Timeout(left * (1 - _CONNECT_SHARE), connect=left * _CONNECT_SHARE)
         cause = ""
         try:
-            with self._http.stream(method, url, headers=headers, json=body, timeout=timeout) as response:
+            with self._way.http().stream(method, url, headers=headers, json=body, timeout=timeout) as response:
                 data = _drained(response, deadline)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             cause = str(error) or type(error).__name__
         if cause:  # raised out here: httpx's exceptions carry the request, and so the token
-            raise Unavailable(f"No answer from slurmrestd at {self._url}: {cause}")
+            raise Unavailable(f"No answer from slurmrestd at {self._way.shown}: {cause}")
         return content(response.status_code, response.headers.get("Content-Type", ""), data)
-
-
-def _tls(config: Slurmrest) -> ssl.SSLContext:
-    """The system's authorities where no CA file is given; httpx would take certifi's."""
-    try:
-        return ssl.create_default_context(cafile=config.ca_file)
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigError(CA_UNUSABLE.sentence(path=config.ca_file, why=error)) from error
 
 
 def _headers(who: Credential) -> dict[str, str]:

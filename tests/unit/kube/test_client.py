@@ -20,8 +20,9 @@ from bridge.errors import (
 from bridge.kube import transport
 from bridge.kube.api import Selector
 from bridge.kube.credentials import Credentials
+from tests.fakes.authority import make_authority
 from tests.fakes.httpserver import Drop, Reply, ScriptedServer, Silence
-from tests.unit.kube.conftest import Connect, kubeconfig, make_authority
+from tests.unit.kube.conftest import Connect, kubeconfig
 
 POD = {"metadata": {"name": "p", "uid": "u1", "namespace": "ns", "managedFields": [1]}, "spec": {}}
 

@@ -12,7 +12,6 @@ from structlog.testing import capture_logs
 from bridge.config import Slurmrest
 from bridge.errors import (
     BridgeError,
-    ConfigError,
     Forbidden,
     Invalid,
     NotFound,
@@ -275,8 +274,3 @@ def test_a_proxy_of_the_environment_is_ignored(monkeypatch: pytest.MonkeyPatch) 
             rest.job(ME, 13)
         rest.close()
         assert len(server.received) == 1
-
-
-def test_a_bad_ca_file_is_told_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="ca_file"):
-        SlurmRestClient(Slurmrest(url="https://x", ca_file=tmp_path / "missing"))
