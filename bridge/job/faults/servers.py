@@ -110,6 +110,17 @@ SLURM_UNREACHABLE = Fault(
     None,
     ALWAYS,
 )
+SLURM_CERTIFICATE = Fault(
+    "slurmrestd-certificate",
+    Subject.SLURMRESTD,
+    Verdict.RETRY,
+    "this node does not accept slurmrestd's certificate ({message})",
+    "the site renews the certificate, or the file of slurmrest.ca_file, which the bridge reads again by itself; check "
+    "the node's clock",
+    "TLS: certificate expired, unknown authority, wrong host name",
+    None,
+    ALWAYS,
+)
 SLURMCTLD_SILENT = Fault(
     "slurmctld-silent",
     Subject.SLURMRESTD,
@@ -215,6 +226,7 @@ ROWS = (
     API_FORBIDDEN,
     API_CONFLICT,
     SLURM_UNREACHABLE,
+    SLURM_CERTIFICATE,
     SLURMCTLD_SILENT,
     SLURM_EMPTY,
     SLURM_TOKEN,
@@ -282,6 +294,8 @@ def _slurm(error: BridgeError) -> Fault:
     if isinstance(error, Unavailable):
         if error.reason == EMPTY_ANSWER:
             return SLURM_EMPTY
+        if error.status == 0 and _TLS.search(str(error)):
+            return SLURM_CERTIFICATE
         from_slurmctld = error.reason in _SLURMCTLD or error.status in (502, 504)
         return SLURMCTLD_SILENT if from_slurmctld else SLURM_UNREACHABLE
     if isinstance(error, RemoteError) and error.reason == FOREIGN_JOB:

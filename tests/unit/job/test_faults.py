@@ -153,6 +153,10 @@ KUBE = [
 ]
 SLURM = [
     ("slurmrestd-unreachable", Unavailable("No answer from slurmrestd at https://s:6820: timed out")),
+    (
+        "slurmrestd-certificate",
+        Unavailable("No answer from slurmrestd at https://s:6820: [SSL: CERTIFICATE_VERIFY_FAILED] x"),
+    ),
     ("slurmctld-silent", Unavailable("Slurm: Unable to contact (error 1800)", status=500, reason="1800")),
     ("slurmctld-silent", Unavailable("Slurm: (error -1)", status=500, reason="-1")),
     ("slurmctld-silent", Unavailable("slurmrestd answers HTTP status 504", status=504)),
