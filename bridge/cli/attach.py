@@ -6,20 +6,21 @@ import re
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 from bridge.cli.asked import without_run
 from bridge.cli.ranks import RankWriter
 from bridge.cli.signals import Signals
 from bridge.errors import BridgeError, Misused
+from bridge.hook.token import lifespan
 from bridge.messages import bridgectl as messages
-from bridge.wire.client import DaemonGone, ask
+from bridge.wire.client import DaemonGone, ask, ask_once
 
 _RANKS = 1024  # that one may name
 _PATIENCE = 120.0  # seconds without a daemon that takes the question, after which the job is given up
 _RETRY = 0.5
 _LOST_RETRY = 2.0  # while the daemon looks for the run that it has lost
-_TOKEN_SECONDS = 24 * 3600
 _TOKEN_PATIENCE = 5.0
 
 
@@ -114,6 +115,8 @@ class _Reader:
                 self._greet(frame)
             case "end":
                 return self._end(frame)
+            case "token":
+                self._bring_token()
             case "busy" | "mismatch":
                 self._fault = str(frame["sentence"])
             case "waiting":
@@ -136,6 +139,13 @@ class _Reader:
                 self._say(f"note: {notice}")
         self._greeted = True
 
+    def _bring_token(self) -> None:
+        """The daemon asks again where this fails."""
+        self._token = _own_token()
+        if self._token is not None:
+            with suppress(BridgeError):
+                ask_once({"verb": "token", **self._asked, "token": self._token})
+
     def _end(self, frame: dict[str, Any]) -> int:
         self._writer.finish()
         code, unread = int(frame["exit"]), frame.get("unread")
@@ -151,8 +161,13 @@ class _Reader:
 
 
 def _own_token() -> str | None:
-    """A token of this user's own: the restarted daemon needs one to tell slurmctld how the job ended."""
-    command = ["scontrol", "token", f"lifespan={_TOKEN_SECONDS}"]
+    """A token of this user's own: a restarted daemon needs one to tell slurmctld how the job ended, and a daemon of a
+    long job the next one."""
+    if os.geteuid() == 0:
+        return None  # root's may act for everybody
+    end = os.environ.get("SLURM_JOB_END_TIME", "")
+    seconds = lifespan(int(end) if end.isdigit() else None, time.time())
+    command = ["scontrol", "token", f"lifespan={seconds}"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TOKEN_PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -16,6 +16,7 @@ from bridge.kube.api import LogPiece
 from bridge.wire.frames import Channel
 from bridge.wire.peercred import has_left
 
+_TOKEN_AGAIN = 300.0  # seconds between two questions for a token: a site may let users make none
 _POLL = 0.25  # seconds between two looks at the run while nothing new is said
 _REPORT_GRACE = 3.0  # seconds without news that the job's comment is waited for, once the outcome is known
 _REST_GRACE = 2.0  # the same for the other ranks' last lines
@@ -34,6 +35,7 @@ class Attachment:
         self._ranks = ranks
         self._next = dict.fromkeys(ranks, 0)
         self._ended: set[int] = set()
+        self._token_asked: float | None = None
         self._quiet_since: float | None = None  # with the outcome known, nothing new has come since
         channel.send({"kind": "attached", "ranks": len(run.nodes), "notices": shown.notices(run)})
 
@@ -45,11 +47,20 @@ class Attachment:
     def serve(self) -> None:
         """Until the run is over and its output has been sent, or the reader is gone; may raise OSError then."""
         while not has_left(self._channel.sock):
+            self._ask_for_token()
             if self._send_news():
                 self._quiet_since = None
             elif (end := self._end()) is not None:
                 self._channel.send(end)
                 return
+
+    def _ask_for_token(self) -> None:
+        """The answer comes by a question of its own, `token`; a reader of an older version leaves this out."""
+        at = clock.now()
+        asked = self._token_asked
+        if (asked is None or at >= asked + _TOKEN_AGAIN) and self._engine.wants_token(self._key):
+            self._token_asked = at
+            self._channel.send({"kind": "token"})
 
     def _send_news(self) -> bool:
         with self._hub.changed:

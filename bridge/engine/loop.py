@@ -29,6 +29,7 @@ from bridge.engine.recover import remember, replayed
 from bridge.engine.scans import Scans
 from bridge.engine.sightings import met_unknown
 from bridge.engine.state import Phase, Run
+from bridge.engine.tokens import Tokens
 from bridge.engine.wanted import next_wake, wanted
 from bridge.job.ids import RunKey
 from bridge.slurmrest.api import Credential
@@ -53,7 +54,7 @@ class Engine:
         self._active: dict[RunKey, frozenset[Activity]] = {}
         self._desk = Desk()
         self._door = Door(config)
-        self._credentials: dict[RunKey, Credential] = {}
+        self._tokens = Tokens(clock.now)
         self._left: dict[RunKey, float] = {}
         self._scans = Scans(config.gpu, self._desk)
         self._reception = Reception(config, self._desk, LastFault(journal))
@@ -80,7 +81,15 @@ class Engine:
 
     def credential(self, key: RunKey) -> Credential | None:
         """The owner's token of a run, while a hook has brought one to this process."""
-        return self._credentials.get(key)
+        return self._tokens.of(key)
+
+    def wants_token(self, key: RunKey) -> bool:
+        """Whether the owner of a run that has still something to tell slurmctld should bring a token of theirs."""
+        run = self.runs.get(key)
+        if run is None or not (run.is_batch and run.reporting and run.phase is Phase.RUNNING):
+            return False
+        rest = self._config.slurmrest
+        return rest is not None and not rest.has_service and self._tokens.ends_soon(key)
 
     def known(self) -> Iterable[Run]:
         """Every run of this node, released ones that are still kept among them."""
@@ -93,6 +102,11 @@ class Engine:
     def unknown(self) -> Unknown:
         """What this daemon has met that no row of the fault table describes."""
         return Unknown() if self._executor is None else self._executor.health.unknown()
+
+    @property
+    def unminted(self) -> str:
+        """Why the last hook that should have brought its job owner's token brought none; '' where it did."""
+        return self._tokens.unminted
 
     @property
     def last_fault(self) -> Fault | None:
@@ -189,7 +203,7 @@ class Engine:
                 self._scanned(hook, reply)
             case TokenBrought(key, brought):
                 if key in self._runs:
-                    self._credentials[key] = brought
+                    self._tokens.keep(key, brought)
             case HookClosed(hook):
                 self._hook_closed(hook)
 
@@ -242,9 +256,11 @@ class Engine:
             self._touched.add(key)
         if hook.key is not None:
             self._left.pop(hook.key, None)
+            self._tokens.unminted = hook.request.token_error or self._tokens.unminted
             brought = credential(hook)
             if brought is not None:
-                self._credentials[hook.key] = brought
+                self._tokens.keep(hook.key, brought)
+                self._tokens.unminted = ""
 
     def _forget(self, key: RunKey) -> None:
         """A released run makes room for another one with the same key."""
@@ -308,7 +324,7 @@ class Engine:
     def _released(self, run: Run) -> None:
         assert self._executor is not None
         self._active.pop(run.key, None)
-        self._credentials.pop(run.key, None)
+        self._tokens.forget(run.key)
         self._scans.forget(run.key)
         self._executor.forget(run.key)
         self._hub.drop(run.key)

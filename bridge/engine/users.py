@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from bridge import __version__, clock
 from bridge.config import Config
-from bridge.engine import connections, events, gc_answer, shown
+from bridge.engine import connections, events, gc_answer, shown, tier
 from bridge.engine.adoption import Adopter, Prospect
 from bridge.engine.attachment import Attachment
 from bridge.engine.health import SLURMRESTD
@@ -19,7 +19,7 @@ from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.reconciler import Reconciler
 from bridge.engine.state import Phase, Run
-from bridge.errors import BridgeError, ConfigError, NotFound
+from bridge.errors import BridgeError, NotFound
 from bridge.job.ids import pod_name
 from bridge.kube.standing import Standing
 from bridge.messages import bridged as messages
@@ -92,6 +92,8 @@ class UserDoor:
                 return self._logs(request, peer)
             case "stop":
                 return self._stop(request, peer)
+            case "token":
+                return self._token(request, peer)
         return self._show(request, peer)
 
     # -- what is there
@@ -122,18 +124,8 @@ class UserDoor:
         return asdict(fault) if fault is not None and peer.may_see(0) else None
 
     def _tier(self) -> str:
-        if self._config.slurmrest is None:
-            return f"none: {messages.NO_SLURMREST}"
         contact = self._engine.contacts().get(SLURMRESTD)
-        if contact is not None and contact.for_good:
-            return f"none: {contact.fault}"
-        if self._service is None:
-            return "owner"
-        try:
-            self._service.credential()
-        except ConfigError as error:
-            return f"owner: {error}"
-        return self._config.slurmrest.tier
+        return tier.told(self._config, contact, self._engine.unminted, self._service)
 
     def _visible(self, peer: Peer) -> Iterator[Run]:
         for run in self._engine.runs.values():
@@ -203,9 +195,20 @@ class UserDoor:
         if refusal:
             channel.send(_error(refusal))
             return
-        if request.token and found.allocation is not None and peer.uid == found.allocation.uid:
-            self._engine.post(TokenBrought(found.key, Credential(found.allocation.user, request.token)))
+        self._keep_token(request, found, peer)
         self._serve(channel, request, found)
+
+    def _token(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
+        """The owner brings the next one, before the last one ends."""
+        run = self._run_of(request, peer)
+        if run is None:
+            return _error(messages.NO_RUN_HERE.sentence(job=request.job))
+        self._keep_token(request, run, peer)
+        return {"kind": "kept"}
+
+    def _keep_token(self, request: UserRequest, run: Run, peer: Peer) -> None:
+        if request.token and run.allocation is not None and peer.uid == run.allocation.uid:
+            self._engine.post(TokenBrought(run.key, Credential(run.allocation.user, request.token)))
 
     def _named(self, request: UserRequest, run: Run) -> str:
         """The ranks that are asked for by name will be followed; or why not. One at a time: each counts what those

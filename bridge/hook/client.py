@@ -93,8 +93,6 @@ class Hook:
         run = markers.run_of(marker)
         if run is not None:
             request["marker"] = {"restart": run[0], "start": run[1]}
-        if self.job.on_batch_node:
-            self._add_token(request, self._mint())
         return self._ask(request, self.patience.epilog)
 
     def fail(self, sentence: str) -> int:
@@ -163,7 +161,7 @@ class Hook:
             request["spec"] = {"path": path, "error": sentence}
 
     def _mint(self) -> "token.Mint":
-        return token.Mint(self.job, self.phase, time.time(), self.paths, self.patience.token)
+        return token.Mint(self.job, time.time(), self.paths, self.patience.token)
 
     @staticmethod
     def _add_token(request: "Message", mint: "token.Mint") -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from bridge.hook.paths import Paths
 
 _ANSWER = "SLURM_JWT="
-_EPILOG_LIFESPAN = 3600
+_BEYOND = 900  # seconds after the job's end: KillWait, the training's own grace, and clocks that differ
+_SHORTEST, _LONGEST = 1800, 86400
 
 # A token of these may act for everybody (SlurmUser is nearly always called slurm): never for the daemon.
 _MIGHTY = ("root", "slurm")
@@ -29,7 +30,7 @@ class NoTokenError(Exception):
 class Mint:
     """A token that is being minted while the hook does other things."""
 
-    def __init__(self, job: "Job", phase: str, now: float, paths: "Paths", seconds: float) -> None:
+    def __init__(self, job: "Job", now: float, paths: "Paths", seconds: float) -> None:
         self._child: "Optional[Child]" = None
         self._fault = _refusal(job)
         self._seconds = seconds
@@ -39,7 +40,7 @@ class Mint:
             self._fault = scontrol.MISSING
         if self._fault or program is None:
             return
-        argv = [program, "token", "username=" + job.user, "lifespan=%d" % lifespan(job, phase, now)]
+        argv = [program, "token", "username=" + job.user, "lifespan=%d" % lifespan(job.end, now)]
         try:
             self._child = child.start_program(argv, scontrol.environment(job), seconds)
         except OSError as error:
@@ -64,12 +65,11 @@ class Mint:
         raise _no_token(messages.SCONTROL_SAID.format(verb="token", said=words))
 
 
-def lifespan(job: "Job", phase: str, now: float) -> int:
-    """Seconds: the run's own time and a quarter of an hour for its epilog, within half an hour and a day."""
-    if phase == "epilog":
-        return _EPILOG_LIFESPAN
-    left = (job.end or 0) - int(now)
-    return min(max(left + 900, 1800), 86400)
+def lifespan(end: "Optional[int]", now: float) -> int:
+    """Seconds. Until the job's end somebody has to tell slurmctld how it ended, and after it nobody: Slurm takes no
+    word of a job that is over. Of a longer job, or one that was lengthened, `attach` brings the next token."""
+    left = (end or 0) - int(now)
+    return min(max(left + _BEYOND, _SHORTEST), _LONGEST)
 
 
 def _no_token(why: object) -> "NoTokenError":

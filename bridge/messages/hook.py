@@ -72,7 +72,8 @@ NO_TOKEN = Message(
     "no-token",
     "no Slurm token: {why}",
     "the job runs, but Slurm is told nothing about it: no comment, no cancel",
-    "see that root may run `scontrol token` on this node",
+    "see that root may run `scontrol token` on this node, or give the bridge a token of the site's own "
+    "(slurmrest.tier in bridge.toml)",
 )
 SPEC_TOO_LARGE_BESIDE = Message(
     "spec-too-large-beside",

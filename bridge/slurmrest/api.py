@@ -1,5 +1,7 @@
 """What the engine needs of slurmctld, in the engine's words. `client.py` is the real one."""
 
+import base64
+import json
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +15,16 @@ class Credential:
 
     def __repr__(self) -> str:
         return f"Credential(user={self.user!r}, token=…)"
+
+    @property
+    def lifetime(self) -> float | None:
+        """Seconds that the token was made for, by its own two times: clocks differ. None where it does not say."""
+        try:
+            body = self.token.split(".")[1]
+            claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+            return max(float(claims["exp"]) - float(claims["iat"]), 0.0)
+        except (LookupError, ValueError, TypeError, RecursionError, OverflowError):
+            return None
 
 
 @dataclass(frozen=True)

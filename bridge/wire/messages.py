@@ -89,10 +89,11 @@ class UserRequest(_Message):
     None from versions that do not tell it. ``after`` has the position behind the last output seen of each rank, when
     `attach` reconnects; ``ranks`` those whose output it wants (none: those that are followed anyway), ``every`` means
     all of them;
-    ``token`` a token of the asking user's own, since a restarted daemon has lost the one that the hook brought.
+    ``token`` of `attach` and `token`: one of the asking user's own, since a restarted daemon has lost the one that the
+    hook brought, and none lives as long as a long job.
     ``dry_run`` of `gc`: only show, delete nothing. ``rank`` and ``lines`` of `logs`: whose last lines, and how many."""
 
-    verb: Literal["attach", "stop", "status", "ps", "show", "gc", "logs"]
+    verb: Literal["attach", "stop", "status", "ps", "show", "gc", "logs", "token"]
     job: int | None = None
     restart: int | None = Field(default=None, ge=0)
     after: dict[int, Text] = Field(default_factory=dict, max_length=1024)

@@ -44,6 +44,7 @@ FACTS = {
 }
 OWN_ERRORS = {
     "bridge/config/__init__.py": "pydantic hands what a validator raises to `load`: config-invalid",
+    "bridge/config/address.py": "the same",
     "bridge/config/profiles.py": "the same",
     "bridge/job/document.py": "SpecErrors: row spec-refused",
     "bridge/job/quantity.py": "of which its callers make a refusal with path and cure",
@@ -55,7 +56,7 @@ HANDED_ON = {
     ("bridge/daemon.py", "main"): "the same",
     ("bridge/cli/node.py", "_renew"): "the same",
     ("bridge/cli/attach.py", "_listen"): "told by `attach-alone`",
-    ("bridge/engine/users.py", "_tier"): "a ConfigError whole: one of the messages about the service token",
+    ("bridge/engine/tier.py", "told"): "a ConfigError whole: one of the messages about the service token",
     ("bridge/engine/adoption.py", "_listed"): "raised again where nothing was found, and told by the search",
     ("bridge/engine/identities.py", "of"): "raised again where nobody can speak: row api-kubeconfig",
     ("bridge/engine/adoption.py", "_word"): "a JobWord's fault is told by `unanswered`",

@@ -42,6 +42,10 @@ class Daemon:
             else:
                 self.now += item
 
+    def ask_once(self, question: Frame) -> Frame:
+        self.questions.append(question)
+        raise BridgeError("job 7 has no run of yours on this node")
+
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
@@ -56,6 +60,7 @@ def attached(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     def run(daemon: Daemon, **options: Any) -> int:
         monkeypatch.setattr(module, "ask", daemon.ask)
+        monkeypatch.setattr(module, "ask_once", daemon.ask_once)
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: daemon.now, sleep=daemon.sleep))
         monkeypatch.setattr(module, "_own_token", daemon.token)
         return attach(argparse.Namespace(**{"rank": (), "all": False, "prefix": False} | options))
@@ -106,6 +111,16 @@ def test_one_token_is_asked_for_after_a_restart_and_not_one_each_try(attached: A
     assert attached(daemon) == 3
     assert daemon.tokens == 1
     assert [question["token"] for question in daemon.questions] == [None] + ["token 1"] * 4
+
+
+def test_the_next_token_is_brought_when_the_daemon_asks_for_it(attached: Any) -> None:
+    daemon = Daemon([ATTACHED, {"kind": "token"}, {"kind": "token"}, END])
+    assert attached(daemon) == 3, "an answer that is none holds up nothing"
+    brought = [question for question in daemon.questions if question["verb"] == "token"]
+    assert [(question["job"], question["restart"], question["token"]) for question in brought] == [
+        (7, None, "token 1"),
+        (7, None, "token 2"),
+    ]
 
 
 def test_an_error_is_not_asked_again(attached: Any) -> None:

@@ -220,6 +220,8 @@ class Attach:
                     self._after[frame["rank"]] = frame["stamp"]
                 case "gap":
                     self.gaps.append(frame["rank"])
+                case "token":
+                    pass  # it brings none
                 case _:
                     self.end = frame
             self._changed.notify_all()

@@ -77,6 +77,15 @@ def test_a_service_token_that_cannot_be_read_holds_up_no_job(world: World, file:
     assert world.rest.asked_as == []
 
 
+def test_status_tells_why_nobody_can_act_for_owners(world: World) -> None:
+    node = world.node()
+    assert node.ask(verb="status")["tier"] == "owner"
+    assert tokenless(node, world.job()) == 0
+    assert node.ask(verb="status")["tier"] == "none: no Slurm token: not allowed"
+    world.running(node, world.job(id=8))
+    assert node.ask(verb="status")["tier"] == "owner"
+
+
 @pytest.mark.parametrize("tier", ["service", "administrator"])
 def test_status_tells_the_tier(world: World, file: Path, tier: Literal["service", "administrator"]) -> None:
     node = node_of(world, file, tier)

@@ -79,7 +79,8 @@ def test_what_cannot_be_read_or_minted_is_told_in_sentences(stage: Stage) -> Non
     assert HookRequest.model_validate(question).spec is not None
     assert question["token_error"] == (
         "no Slurm token: scontrol token said: slurm_fetch_token: error: Access/permission denied "
-        "[no-token]; see that root may run `scontrol token` on this node"
+        "[no-token]; see that root may run `scontrol token` on this node, or give the bridge a token of the site's own "
+        "(slurmrest.tier in bridge.toml)"
     )
     chat.says("answer", exit=0)
     assert hook.ends()[0] == 0

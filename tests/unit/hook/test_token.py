@@ -13,22 +13,15 @@ from tests.unit.hook.stage import Stage
 
 def mint(stage: Stage, seconds: float = 5, **more: str) -> str:
     env = {os.fsencode(name): os.fsencode(value) for name, value in stage.job(**more).items()}
-    return token.Mint(Job(env), "prolog", 1000.0, Paths(scontrol=str(stage.scontrol)), seconds).collect()
+    return token.Mint(Job(env), 1000.0, Paths(scontrol=str(stage.scontrol)), seconds).collect()
 
 
 @pytest.mark.parametrize(
-    ("phase", "end", "seconds"),
-    [
-        ("prolog", 4600, 4500),
-        ("prolog", 1060, 1800),
-        ("prolog", 10**9, 86400),
-        ("prolog", None, 1800),
-        ("epilog", 10**9, 3600),
-    ],
+    ("end", "seconds"),
+    [(4600, 4500), (1060, 1800), (10**9, 86400), (None, 1800)],
 )
-def test_lifespan(phase: str, end: int | None, seconds: int) -> None:
-    env = {} if end is None else {b"SLURM_JOB_END_TIME": b"%d" % end}
-    assert token.lifespan(Job(env), phase, 1000.5) == seconds
+def test_lifespan(end: int | None, seconds: int) -> None:
+    assert token.lifespan(end, 1000.5) == seconds
 
 
 def test_scontrol_gets_an_environment_of_three(stage: Stage) -> None:
