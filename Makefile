@@ -83,10 +83,11 @@ demo: ## Show one job the whole way, on the stack
 	@$(PYTHON) tests/demo/demo
 
 .PHONY: docs
-docs: venv ## Make the pages of the documentation that the code knows: faults, messages, exit codes, manifests, the JSON schema
+docs: venv ## Make the pages of the documentation that the code knows: faults, messages, exit codes, tiers, manifests, the JSON schema
 	python -c 'from bridge.cli.main import main; main()' explain --table -o markdown >docs/faults.md
 	python -c 'from bridge.cli.catalogue import as_page; print(as_page())' >docs/messages.md
 	python -c 'from bridge.cli.exit_codes import as_page; print(as_page())' >docs/exit-codes.md
+	python -c 'from bridge.cli.tiers import as_page; print(as_page(), end="")' >docs/tiers.md
 	python -m tests.manifests >docs/manifests.md
 	python -c 'from bridge.cli.main import main; main()' schema >docs/containerjob.schema.json
 

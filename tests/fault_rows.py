@@ -24,6 +24,7 @@ _ENDED = "test_rows_of_runs.py::test_a_job_that_slurm_ends_and_a_daemon_that_has
 _TOKENS = "test_rows_of_slurm.py::test_tokens_that_are_of_no_use"
 _ANOTHER = "test_rows_of_slurm.py::test_another_server_in_the_place_of_slurmrestd"
 _STRANGE = "test_rows_of_slurm.py::test_jobs_of_nobody_and_of_somebody_else"
+_CERTIFICATE = "test_ways_to_slurmrestd.py::test_a_certificate_that_is_not_accepted_is_told_until_it_is_renewed"
 _HANGS = "test_rows_of_slurm.py::test_a_slurmrestd_and_a_slurmctld_that_hang"
 _IDENTITY = "test_rows_of_identity.py::test_a_node_that_kubernetes_does_not_know_and_one_that_is_another"
 
@@ -121,6 +122,7 @@ ON_THE_STACK = {
     "slurm-token": _TOKENS,
     "slurmctld-silent": _HANGS,
     "slurmrestd-empty": _ANOTHER,
+    "slurmrestd-certificate": _CERTIFICATE,
     "slurmrestd-unreachable": "test_shared_faults.py::test_without_slurmrestd_the_job_is_requeued_all_the_same",
     "slurmrestd-version": _ANOTHER,
     "spec-refused": "test_bad_specs.py::test_bad_spec",

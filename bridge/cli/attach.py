@@ -167,7 +167,12 @@ def _own_token() -> str | None:
         return None  # root's may act for everybody
     end = os.environ.get("SLURM_JOB_END_TIME", "")
     seconds = lifespan(int(end) if end.isdigit() else None, time.time())
-    command = ["scontrol", "token", f"lifespan={seconds}"]
+    # A site may let users have none that lives so long (max_token_lifespan): then one of the usual half hour.
+    return _minted(f"lifespan={seconds}") or _minted()
+
+
+def _minted(*options: str) -> str | None:
+    command = ["scontrol", "token", *options]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TOKEN_PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired):

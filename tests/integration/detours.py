@@ -60,24 +60,25 @@ def _base64(text: str) -> str:
 
 def authority(host: str) -> tuple[str, str]:
     """Certificate and key of a new authority, which is also the server of this address."""
-    key = _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
+    key = openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
     words = ["req", "-x509", "-new", "-days", "1", "-key", "/dev/stdin", "-subj", "/CN=detour"]
     words += ["-addext", f"subjectAltName=IP:{host}", "-addext", "keyUsage=critical,digitalSignature,keyCertSign"]
-    return _openssl(*words, stdin=key), key
+    return openssl(*words, stdin=key), key
 
 
 def client_pair(stack: Stack, name: str, days: int, group: str = "") -> tuple[str, str]:
     """Certificate and key of a client, by the cluster's own authority; of 0 days they have expired."""
     folder = Path(str(stack.description["run_dir"])) / "pki"
-    key = _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
-    request = _openssl(
+    key = openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
+    request = openssl(
         "req", "-new", "-key", "/dev/stdin", "-subj", f"{f'/O={group}' if group else ''}/CN={name}", stdin=key
     )
     signer = ["-CA", str(folder / "kubernetes-ca.crt"), "-CAkey", str(folder / "kubernetes-ca.key")]
-    return _openssl("x509", "-req", *signer, "-set_serial", "1", "-days", str(days), stdin=request), key
+    return openssl("x509", "-req", *signer, "-set_serial", "1", "-days", str(days), stdin=request), key
 
 
-def _openssl(*words: str, stdin: str = "") -> str:
+def openssl(*words: str, stdin: str = "") -> str:
+    """What openssl prints."""
     return subprocess.run(["openssl", *words], check=True, capture_output=True, text=True, input=stdin).stdout
 
 

@@ -32,6 +32,7 @@ FACTS = {
     "bridge/cli/catalogue.py": "heads of a page of the documentation",
     "bridge/cli/exit_codes.py": "a page of the documentation",
     "bridge/cli/table.py": "heads of a page of the documentation",
+    "bridge/cli/tiers.py": "a page of the documentation",
     "bridge/cli/timeline.py": "names of stations, and of what is waited for",
     "bridge/cli/explain.py": "labels of the story",
     "bridge/cli/connections.py": "labels of status",

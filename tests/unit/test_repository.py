@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.cli import exit_codes
+from bridge.cli import exit_codes, tiers
 from bridge.cli.table import as_page
 from bridge.config import Config, load
 from bridge.job.render import render
@@ -75,6 +75,7 @@ def test_the_page_of_faults_is_what_the_code_says() -> None:
     """`make docs` makes it."""
     assert (ROOT / "docs" / "faults.md").read_text() == as_page() + "\n"
     assert (ROOT / "docs" / "exit-codes.md").read_text() == exit_codes.as_page() + "\n"
+    assert (ROOT / "docs" / "tiers.md").read_text() == tiers.as_page()
 
 
 def test_make_targets_exist() -> None:

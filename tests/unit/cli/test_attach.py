@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -223,3 +224,24 @@ def test_ranks_are_named_with_commas() -> None:
     parser = argparse.ArgumentParser()
     module.add_arguments(parser)
     assert parser.parse_args(["--rank", "0,31"]).rank == (0, 31)
+
+
+@pytest.mark.parametrize(
+    ("longest", "user", "minted"),
+    [(86400, 2001, "a.b.c for 4500"), (1800, 2001, "a.b.c for 1800"), (0, 2001, None), (86400, 0, None)],
+)
+def test_a_token_for_as_long_as_the_job_or_as_the_site_lets_users_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, longest: int, user: int, minted: str | None
+) -> None:
+    """Never one of root's, which may act for everybody."""
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text(
+        f"#!/bin/sh\nseconds=${{2#lifespan=}}; seconds=${{seconds:-1800}}\n"
+        f'[ "$seconds" -le {longest} ] && echo "SLURM_JWT=a.b.c for $seconds"\n'
+    )
+    scontrol.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("SLURM_JOB_END_TIME", "4600")
+    monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: 1000.5))
+    monkeypatch.setattr(module.os, "geteuid", lambda: user)
+    assert module._own_token() == minted
