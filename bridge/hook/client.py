@@ -12,6 +12,7 @@ import time
 from bridge.hook import (
     account,
     conversation,
+    core,
     lingering,
     markers,
     output,
@@ -48,6 +49,7 @@ def main(argv: "list[str]") -> None:
 def run(phase: str, environment: "Mapping[bytes, bytes]", places: "Paths", patience: "Patience") -> int:
     """Exit code of the hook; whatever happens, at most one line on stdout."""
     children.fill_standard_descriptors()
+    core.forbid()
     hook = Hook(phase, environment, places, patience)
     signal.signal(signal.SIGTERM, hook.on_sigterm)
     try:

@@ -66,3 +66,17 @@ def test_owners_that_no_token_is_minted_for(stage: Stage, user: str) -> None:
 def test_without_scontrol(stage: Stage) -> None:
     with pytest.raises(token.NoTokenError):
         mint(stage)
+
+
+def test_a_hook_and_its_children_leave_no_core_dump(stage: Stage) -> None:
+    """Whatever slurmd's own limit is; its default unit has none."""
+    stage.scontrol_says(
+        "while read line; do case $line in *core*) echo SLURM_JWT=$line;; esac; done < /proc/self/limits"
+    )
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job())
+    chat = stage.accepts()
+    limits = chat.hears()["token"]
+    assert limits in ("Max core file size 1 1 bytes", "Max core file size 0 0 bytes")
+    chat.says("answer", exit=0)
+    assert hook.ends() == (0, "")
