@@ -1,4 +1,4 @@
-"""What works in which tier: the page of the documentation that is made of the code. A stack test measures every cell."""
+"""What works in which tier: the page of the documentation that is made of the code. A test measures it."""
 
 from dataclasses import dataclass
 

@@ -47,7 +47,7 @@ def eventually(look: Callable[[], T], seconds: float, what: str) -> T:
 
 def _merged(old: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     sections = {name: {**old.get(name, {}), **value} for name, value in changes.items() if isinstance(value, dict)}
-    return {**old, **changes, **sections}
+    return {name: value for name, value in {**old, **changes, **sections}.items() if value is not None}
 
 
 def _toml(keys: Mapping[str, Any]) -> str:
@@ -338,7 +338,7 @@ class Stack:
     @contextmanager
     def configured(self, *nodes: str, **changes: object) -> Iterator[None]:
         """The daemons of these nodes, by default of all, started anew with these keys; a mapping changes keys of a
-        section."""
+        section, None takes one away."""
         before = {node: self.exec(node, "cat", _CONFIG) for node in nodes or self.nodes}
         try:
             for node, text in before.items():
@@ -352,19 +352,21 @@ class Stack:
         self.exec(node, "sh", "-c", f"cat > {_CONFIG} && systemctl restart slurm-k8s-bridge", stdin=text)
 
     @contextmanager
-    def service_token(self, tier: str) -> Iterator[dict[str, str]]:
-        """The site gives the bridge the Slurm token of an operator, who is nobody else to Slurm and to the nodes; what
-        its section [slurmrest] says of it then."""
-        self._set_admin_level("Operator")
-        token = self.exec("slurmctld", "scontrol", "token", f"username={_OPERATOR}", "lifespan=1800")
+    def service_token(self, tier: str, *nodes: str) -> Iterator[dict[str, Any]]:
+        """The site gives the bridge on these nodes, by default on all, a Slurm token: of an operator, who is nobody
+        else to Slurm and to the nodes, or in tier administrator SlurmUser's; what its section [slurmrest] says of it
+        then."""
+        user = "slurm" if tier == "administrator" else _OPERATOR
         words = ("install", "-m", "0600", "-o", "slurm-k8s-bridge", "/dev/stdin", _TOKEN)
         try:
-            for node in self.nodes:
+            self._set_admin_level("Operator")
+            token = self.exec("slurmctld", "scontrol", "token", f"username={user}", "lifespan=3600")
+            for node in nodes or self.nodes:
                 self.exec(node, *words, stdin=token)
-            yield {"tier": tier, "service_user": _OPERATOR, "service_token_file": _TOKEN}
+            yield {"tier": tier, "service_user": user, "service_token_file": _TOKEN}
         finally:
             self._set_admin_level("None")
-            for node in self.nodes:
+            for node in nodes or self.nodes:
                 self.exec(node, "rm", "-f", _TOKEN)
 
     def _set_admin_level(self, level: str) -> None:

@@ -1,62 +1,23 @@
 """Tier administrator: a drain says why in words of ours, and the proof of release lifts it, but nobody else's."""
 
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
+from .drains import gpu_held, is_released, reason
 from .nodes import stopped
 from .specs import container_job
-from .stack import NODES, Job, Stack, eventually
-
-GPU = "/dev/fakegpu0"
-TOKEN = "/etc/slurm-k8s-bridge/service.jwt"
+from .stack import Job, Stack, eventually
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _administrator(running_stack: Stack) -> Iterator[None]:
     """The daemons may drain and resume, and give an epilog up soon."""
-    token = running_stack.exec("slurmctld", "scontrol", "token", "username=slurm", "lifespan=3600")
-    for node in NODES:
-        install = f"install -m 600 -o slurm-k8s-bridge /dev/stdin {TOKEN}"
-        running_stack.exec(node, "sh", "-c", install, stdin=token)
-    rights = {"tier": "administrator", "service_user": "slurm", "service_token_file": TOKEN}
-    with running_stack.configured(slurmrest=rights, timing={"epilog_deadline": 8.0}):
+    with (
+        running_stack.service_token("administrator") as tier,
+        running_stack.configured(slurmrest=tier, timing={"epilog_deadline": 8.0}),
+    ):
         yield
-    for node in NODES:
-        running_stack.exec(node, "rm", TOKEN)
-
-
-@contextmanager
-def gpu_held(stack: Stack, node: str) -> Iterator[None]:
-    """A process of the job's owner, in no pod, holds a GPU of this node."""
-    words = [
-        "docker",
-        "exec",
-        "-i",
-        "--user",
-        "ml",
-        stack.container(node),
-        "sh",
-        "-c",
-        f"exec 3< {GPU}; echo held; cat",
-    ]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None and process.stdin is not None
-        assert process.stdout.readline() == "held\n"
-        try:
-            yield
-        finally:
-            process.stdin.close()
-
-
-def reason(stack: Stack, node: str) -> str:
-    """Why Slurm says that this node is out of service; '' when it is in service."""
-    # A line for each of its partitions.
-    shown = stack.exec("login", "sinfo", "-h", "-N", "-n", node, "-o", "%T|%E").splitlines()
-    state, _, words = shown[0].partition("|")
-    return words if "drain" in state else ""
 
 
 def drained(stack: Stack) -> Job:
@@ -65,11 +26,6 @@ def drained(stack: Stack) -> Job:
     job = stack.submit(spec, "-N1", "--nodelist=compute1", "--gpus-per-node=2")
     eventually(lambda: reason(stack, "compute1"), 60, "compute1 drained")
     return job
-
-
-def is_released(stack: Stack, job: Job, node: str = "compute1") -> bool:
-    """The run's marker is gone from this node."""
-    return str(job.id) not in stack.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split()
 
 
 def test_a_drain_for_want_of_proof_is_lifted_by_the_proof(stack: Stack) -> None:
