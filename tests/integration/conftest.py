@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from . import audit
+from .leaks import leaks
 from .stack import STACK, Stack
 
 _ASKED = pytest.StashKey[set[audit.Asked]]()
@@ -66,7 +67,8 @@ def running_stack(
     stack_was_running: bool,
     pytestconfig: pytest.Config,
 ) -> Iterator[Stack]:
-    """The stack, whole and healthy. What its daemons have asked of Kubernetes is kept for the end."""
+    """The stack, whole and healthy. What its daemons have asked of Kubernetes is kept for the end; none of the secrets
+    that lived in it may stand anywhere then."""
     began = datetime.now(UTC).isoformat()
     stack = Stack(Stack.describe())
     yield stack
@@ -74,8 +76,12 @@ def running_stack(
     pytestconfig.stash[_ASKED] = asked
     if hasattr(pytestconfig, "workeroutput"):
         pytestconfig.workeroutput["asked"] = [list(each) for each in asked]
-    if not stack_was_running:
-        subprocess.run([STACK, "down"], check=True, stdout=sys.stderr)
+    try:
+        leaked = leaks(stack)
+    finally:
+        if not stack_was_running:
+            subprocess.run([STACK, "down"], check=True, stdout=sys.stderr)
+    assert not leaked, "\n".join(leaked)
 
 
 @pytest.fixture
