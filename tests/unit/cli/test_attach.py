@@ -243,5 +243,5 @@ def test_a_token_for_as_long_as_the_job_or_as_the_site_lets_users_have(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("SLURM_JOB_END_TIME", "4600")
     monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: 1000.5))
-    monkeypatch.setattr(module.os, "geteuid", lambda: user)
+    monkeypatch.setattr("os.geteuid", lambda: user)
     assert module._own_token() == minted
