@@ -1,6 +1,7 @@
 """Whose rights in Slurm a daemon has: a site that forbids `scontrol token` gives the bridge a token of its own."""
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -10,9 +11,47 @@ import pytest
 from bridge.cli.tiers import ABILITIES
 
 from .nodes import without_scontrol
-from .specs import container_job
-from .stack import NODES, Stack
+from .rows import await_training, done, in_training, meets
+from .specs import UNTIL_LET_GO, container_job
+from .stack import NODES, Stack, eventually
 from .tiers import Measured
+
+_SCONTROL = "/usr/bin/scontrol"
+_SHORT = 90  # seconds
+
+
+@contextmanager
+def users_make_no_tokens(stack: Stack) -> Iterator[None]:
+    """As AuthAltParameters of the site's slurm.conf may say; slurmctld begins anew with it."""
+
+    def configured(change: str, wanted: bool) -> None:
+        stack.sh("slurmctld", f"sed -i '/^AuthAltParameters=/ {change}' /etc/slurm/slurm.conf; scontrol reconfigure")
+        shown = "scontrol show config 2>/dev/null | grep -c disable_token_creation || true"
+        eventually(lambda: stack.sh("slurmctld", shown).strip() == f"{wanted:d}", 60, "another slurm.conf")
+        stack.await_idle(60)
+
+    try:
+        configured("s/$/,disable_token_creation/", True)
+        yield
+    finally:
+        configured("s/,disable_token_creation//", False)
+
+
+@contextmanager
+def short_tokens(stack: Stack, node: str) -> Iterator[None]:
+    """The hooks of this node get tokens of a minute and a half, which the daemon uses for half a minute."""
+    script = f"""#!/bin/sh
+case "$1 $2" in
+"token username="*) set -- token "$2" lifespan={_SHORT} ;;
+esac
+exec {_SCONTROL}.away "$@"
+"""
+    stack.exec(node, "mv", _SCONTROL, f"{_SCONTROL}.away")
+    try:
+        stack.exec(node, "sh", "-c", f"cat > {_SCONTROL}; chmod 755 {_SCONTROL}", stdin=script)
+        yield
+    finally:
+        stack.exec(node, "mv", "-f", f"{_SCONTROL}.away", _SCONTROL)
 
 
 @contextmanager
@@ -42,6 +81,56 @@ def test_runs_without_their_owners_token_are_told_and_ended_with_an_operators(st
         assert stack.sacct(job, "State,ExitCode") == "COMPLETED|0:0"
         assert stack.output(job) == "done\n"
         assert stack.sacct(job, "Comment").startswith("k8s=job.yaml | k8s: finished: 1/1 ranks exited 0")
+
+
+def test_where_users_make_no_tokens_a_new_daemon_has_none_and_the_next_tier_helps(stack: Stack) -> None:
+    """The hook's is for root to make, who may. In tier owner one sentence says what is missing, and the job goes on."""
+    with (
+        users_make_no_tokens(stack),
+        stack.service_token("service", "compute2") as tier,
+        stack.configured("compute2", slurmrest=tier),
+    ):
+        jobs = [in_training(stack, node, "-c1") for node in NODES]
+        await_training(stack, *jobs)
+        assert "1/1 pods ready" in stack.comment(jobs[0]), "the hook's token is as good as ever"
+        for node, job in zip(NODES, jobs, strict=True):
+            stack.exec(node, "systemctl", "restart", "slurm-k8s-bridge")
+            stack.let_go(job)
+        stack.await_ended(jobs, 60)
+    assert [stack.sacct(job, "State,ExitCode") for job in jobs] == ["COMPLETED|0:0"] * 2
+    assert meets("slurm-no-token", done(stack, jobs[0], "compute1"))
+    told = [stack.sacct(job, "Comment").startswith("k8s=job.yaml | k8s: finished: ") for job in jobs]
+    assert told == [False, True]
+
+
+def test_attach_brings_the_next_token_of_a_job_that_outlives_its_first(stack: Stack) -> None:
+    """As of a job of thirty days: on one node its script attaches, on the other not."""
+    spec = container_job(stack.images["small"], f"echo here; {UNTIL_LET_GO}")
+    with short_tokens(stack, "compute1"), short_tokens(stack, "compute2"):
+        attached = stack.submit(spec, "-N1", "-c1", "-w", "compute1")
+        alone = stack.submit(
+            spec, "-N1", "-c1", "-w", "compute2", script="touch here; until [ -e go ]; do sleep 0.2; done"
+        )
+        await_training(stack, attached)
+        eventually(lambda: stack.exec("login", "ls", f"{alone.directory}/here", check=False), 60, "the other's script")
+        time.sleep(_SHORT - 60 + 1)  # as long as the daemon uses it
+        stack.let_go(attached)
+        stack.let_go(alone)
+        eventually(lambda: meets("slurm-no-token", done(stack, alone, "compute2")), 60, "what has no token")
+        stack.exec("login", "touch", f"{alone.directory}/go", user="ml")
+        stack.await_ended([attached, alone], 60)
+    told = [stack.sacct(job, "Comment").startswith("k8s=job.yaml | k8s: finished: ") for job in (attached, alone)]
+    assert told == [True, False]
+
+
+def test_where_no_hook_gets_a_token_status_says_why(stack: Stack) -> None:
+    with without_scontrol(stack, "compute1"):
+        job = stack.run(container_job(stack.images["small"], "true"), "-N1", "-c1", "-w", "compute1")
+        tier = json.loads(stack.exec("compute1", "bridgectl", "status", "-o", "json"))["tier"]
+    assert tier.startswith("none: no Slurm token: no scontrol beside slurmd") and "slurmrest.tier" in tier
+    assert stack.sacct(job, "State,ExitCode,Comment") == "COMPLETED|0:0|k8s=job.yaml"
+    stack.run(container_job(stack.images["small"], "true"), "-N1", "-c1", "-w", "compute1")
+    assert json.loads(stack.exec("compute1", "bridgectl", "status", "-o", "json"))["tier"] == "owner"
 
 
 @pytest.mark.timeout(420)
