@@ -72,8 +72,8 @@ class Slurmrest(Section):
     """Their token (`scontrol token`), 0600, owned by the daemon's user; read anew for every use, so renew it there."""
 
     url: SlurmrestUrl
-    """Base address, without `/slurm/...`: `https://HOST:PORT`, `http://` on loopback, or `unix:/PATH` of a socket, which
-    the daemon's user may write to and which is not under /tmp."""
+    """Base address, without `/slurm/...`: `https://HOST:PORT`, `http://` on loopback, or `unix:/PATH` of a socket that
+    the daemon's user may write to and that is not under /tmp."""
     ca_file: Path | None = None
     """CA bundle of a private CA, read again when it changes; the system's bundle when absent."""
     timeout: Seconds = 10.0
