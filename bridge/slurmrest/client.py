@@ -10,6 +10,7 @@ from then on no job is read any more (reproduced after a restart). So `cancel` p
 """
 
 import re
+import ssl
 import time
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +19,15 @@ import httpx
 import structlog
 
 from bridge.config import Slurmrest
-from bridge.errors import EMPTY_ANSWER, Invalid, RemoteError, Unauthenticated, Unavailable, Unsupported
+from bridge.errors import (
+    CERTIFICATE_REFUSED,
+    EMPTY_ANSWER,
+    Invalid,
+    RemoteError,
+    Unauthenticated,
+    Unavailable,
+    Unsupported,
+)
 from bridge.slurmrest.adapters import job_record, node_record
 from bridge.slurmrest.api import Credential, JobRecord, NodeRecord
 from bridge.slurmrest.errors import ALREADY_DONE, NODE_STATE, Json, UnknownPath, content
@@ -124,15 +133,22 @@ class SlurmRestClient:
         headers = _headers(who)
         left = max(deadline - time.monotonic(), 0.1)
         timeout = httpx.Timeout(left * (1 - _CONNECT_SHARE), connect=left * _CONNECT_SHARE)
-        cause = ""
+        cause, reason = "", ""
         try:
             with self._way.http().stream(method, url, headers=headers, json=body, timeout=timeout) as response:
                 data = _drained(response, deadline)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            cause = str(error) or type(error).__name__
+            cause, reason = str(error) or type(error).__name__, CERTIFICATE_REFUSED if _is_of_trust(error) else ""
         if cause:  # raised out here: httpx's exceptions carry the request, and so the token
-            raise Unavailable(f"No answer from slurmrestd at {self._way.shown}: {cause}")
+            raise Unavailable(f"No answer from slurmrestd at {self._way.shown}: {cause}", reason=reason)
         return content(response.status_code, response.headers.get("Content-Type", ""), data)
+
+
+def _is_of_trust(error: BaseException | None) -> bool:
+    """Whether ssl's word of a certificate is behind this error: httpx's comes of httpcore's, and that one of it."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _headers(who: Credential) -> dict[str, str]:

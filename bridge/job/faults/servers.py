@@ -6,6 +6,7 @@ While a training runs and while a node is released, a server that does not answe
 import re
 
 from bridge.errors import (
+    CERTIFICATE_REFUSED,
     EMPTY_ANSWER,
     FOREIGN_JOB,
     BridgeError,
@@ -294,7 +295,7 @@ def _slurm(error: BridgeError) -> Fault:
     if isinstance(error, Unavailable):
         if error.reason == EMPTY_ANSWER:
             return SLURM_EMPTY
-        if error.status == 0 and _TLS.search(str(error)):
+        if error.reason == CERTIFICATE_REFUSED:
             return SLURM_CERTIFICATE
         from_slurmctld = error.reason in _SLURMCTLD or error.status in (502, 504)
         return SLURMCTLD_SILENT if from_slurmctld else SLURM_UNREACHABLE

@@ -155,7 +155,7 @@ SLURM = [
     ("slurmrestd-unreachable", Unavailable("No answer from slurmrestd at https://s:6820: timed out")),
     (
         "slurmrestd-certificate",
-        Unavailable("No answer from slurmrestd at https://s:6820: [SSL: CERTIFICATE_VERIFY_FAILED] x"),
+        Unavailable("No answer: certificate verify failed", reason=CERTIFICATE_REFUSED),
     ),
     ("slurmctld-silent", Unavailable("Slurm: Unable to contact (error 1800)", status=500, reason="1800")),
     ("slurmctld-silent", Unavailable("Slurm: (error -1)", status=500, reason="-1")),
