@@ -68,7 +68,7 @@ def leaks(stack: Stack) -> list[str]:
 
 def _in(stack: Stack, service: str, wanted: bytes, *folders: str) -> list[str]:
     """Not in what a test made huge on purpose, a spec without end."""
-    files = f"find {' '.join(folders)} -type f -size -200M -exec env LC_ALL=C grep -asoHP -f /run/wanted {{}} +"
+    files = f"find {' '.join(folders)} -type f -size -64M -exec env LC_ALL=C grep -asoHP -f /run/wanted {{}} +"
     script = f"cat > /run/wanted; {files} 2>/dev/null; rm /run/wanted; true"
     return told(service, _output(["docker", "exec", "-i", stack.container(service), "sh", "-c", script], wanted))
 
