@@ -1,20 +1,21 @@
 """Who may enroll nodes and nothing else: all rights of the small role are used, and what goes beyond is refused."""
 
 import json
-import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from . import audit
 from .callers import ACCOUNTS, MERGE, Caller, of_node, trust
 from .detours import client_pair, with_client_certificate
-from .stack import Stack
+from .stack import Stack, eventually
 
 _RBAC = Path(__file__).parents[2] / "rbac"
 _GROUP, _NAME, _NODE = "slurm-k8s-bridge-enrollers", "approver", "to-enroll"
@@ -22,6 +23,7 @@ _FILE = "/root/approver.kubeconfig"
 _BINDINGS = "/apis/rbac.authorization.k8s.io/v1"
 _OWN = f"{_BINDINGS}/namespaces/slurm-jobs/rolebindings/slurm-k8s-bridge"
 _READER = f"{_BINDINGS}/clusterrolebindings/slurm-k8s-bridge-node-reader"
+_ANY = "/api/v1/nodes/compute1"
 _ADMIN = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
 _MINE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": _NAME}
 
@@ -67,12 +69,11 @@ def granted() -> set[tuple[str, str]]:
     } - {("bind", "roles"), ("bind", "clusterroles")}  # which nobody asks for: they are looked at with a patch
 
 
-def used(lines: Iterable[str]) -> set[tuple[str, str]]:
+def used(stack: Stack, since: str) -> set[tuple[str, str]]:
     """What the approver has done with bridgectl, by the API server's audit log."""
     found = set()
-    for line in lines:
-        if f'"username":"{_NAME}"' in line and '"userAgent":"slurm-k8s-bridge/' in line:
-            entry = json.loads(line)
+    for entry in audit.entries(Path(stack.description["audit_log"])):
+        if entry["user"].get("username") == _NAME and entry["requestReceivedTimestamp"] >= since:
             assert entry["responseStatus"]["code"] < 400, entry
             of = entry["objectRef"]
             found.add((entry["verb"], "/".join(filter(None, (of["resource"], of.get("subresource"))))))
@@ -83,19 +84,17 @@ def test_the_small_role_enrolls_and_revokes(stack: Stack) -> None:
     def bridgectl(*words: str) -> str:
         return stack.exec("login", "bridgectl", "node", *words, "--kubeconfig", _FILE)
 
-    with Path(stack.description["audit_log"]).open() as audit:
-        audit.seek(0, os.SEEK_END)
-        with a_node(stack):
-            token = re.search(r"\btoken: *(\S+)", bridgectl("enroll", _NODE))
-            assert token
-            enrolled = replace(of_node(stack, "compute1"), token=token[1])
-            assert enrolled.ask("GET", "/api/v1/nodes/compute1")[0] == 200
-            assert _NODE in bridgectl("bind").split()
-            bridgectl("revoke", _NODE)
-            assert enrolled.ask("GET", "/api/v1/nodes/compute1")[0] in (401, 403)
-        did = used(audit)
+    began = datetime.now(UTC).isoformat()
+    with a_node(stack):
+        token = re.search(r"\btoken: *(\S+)", bridgectl("enroll", _NODE))
+        assert token
+        enrolled = replace(of_node(stack, "compute1"), token=token[1])
+        eventually(lambda: enrolled.ask("GET", _ANY)[0] == 200, 20, "its rights")
+        assert _NODE in bridgectl("bind").split()
+        bridgectl("revoke", _NODE)
+        eventually(lambda: enrolled.ask("GET", _ANY)[0] in (401, 403), 20, "a refusal")
     # What is not there yet is made by a patch, which is `create` to RBAC and `patch` to the audit log.
-    assert did == granted() - {("create", "serviceaccounts")}
+    assert used(stack, began) == granted() - {("create", "serviceaccounts")}
 
 
 def bound_to(kind: str, name: str) -> dict[str, Any]:
