@@ -41,6 +41,7 @@ def test_what_admission_says_of_workload_and_pods(stack: Stack) -> None:
     overhead = 'op: "add", path: "/spec/overhead", value: {"cpu": "1m"}'
     shared = 'op: "add", path: "/spec/hostPID", value: true'
     large = [{"name": "A", "value": "<" * 400_000}]  # the API server writes each of them as six characters
+    unheard = {"postStart": {"exec": {"command": ["true"], "unheard": 1}}}
     with applied(
         stack, *meddling("overhead", overhead), *meddling("shared", shared), strict_webhook(stack, "validated")
     ):
@@ -53,7 +54,7 @@ def test_what_admission_says_of_workload_and_pods(stack: Stack) -> None:
             Case("admission-denied", marked(stack, "overhead"), "Pod Overhead set without"),
             Case("pod-security", marked(stack, "shared"), "host namespaces (hostPID=true)"),
             Case("webhook-denied", marked(stack, "validated"), 'admission webhook "validated.example.test" denied'),
-            Case("unknown-field", manifest(stack, lifecycle={"unheard": 1}), "lifecycle.unheard"),
+            Case("unknown-field", manifest(stack, lifecycle=unheard), "exec.unheard"),
             Case("object-invalid", manifest(stack, imagePullPolicy="Now"), 'Unsupported value: "Now"'),
         )
 
