@@ -150,16 +150,25 @@ def _prepare(stack: Stack, folder: Path, token: str) -> None:
 @contextmanager
 def _daemons(folder: Path, groups: Sequence[Sequence[str]], count: int) -> Iterator[None]:
     """Processes, each with the daemons of its group; until all have said that they are ready."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ears, ExitStack() as undone:
+    started: list[subprocess.Popen[bytes]] = []
+    with ExitStack() as undone, closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ears:
+        undone.callback(_end, started)  # behind the ears' end: what nobody hears must keep nobody
         ears.bind(str(folder / "ready"))
         ears.settimeout(300)
         environment = {**os.environ, "NOTIFY_SOCKET": str(folder / "ready")}
         for number, group in enumerate(groups):
             log = undone.enter_context((folder / f"{number}.log").open("wb"))
             words = [sys.executable, "-m", "tests.bench.daemons", str(folder), *group]
-            started = subprocess.Popen(words, cwd=_CHECKOUT, env=environment, stdout=log, stderr=log)
-            undone.callback(started.wait)
-            undone.callback(started.terminate)
+            started.append(subprocess.Popen(words, cwd=_CHECKOUT, env=environment, stdout=log, stderr=log))
         while count:
             count -= ears.recv(64) == b"READY=1"
+        ears.close()
         yield
+
+
+def _end(started: Sequence[subprocess.Popen[bytes]]) -> None:
+    """All at once: each has its last words to write."""
+    for process in started:
+        process.terminate()
+    for process in started:
+        process.wait()
