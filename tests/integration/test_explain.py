@@ -79,7 +79,10 @@ def _in_the_container(stack: Stack, job: Job) -> None:
     config = f"{job.directory}/kubeconfig"
     stack.write(config, stack.exec("login", "cat", "/root/.kube/config"), mode="600")
     words = ("shell", number, "--rank=0", "--", "sh", "-c", "hostname; touch /tmp/go")
-    assert bridgectl(stack, *words, KUBECONFIG=config).strip().endswith("-worker-0")
+    try:
+        assert bridgectl(stack, *words, KUBECONFIG=config).strip().endswith("-worker-0")
+    finally:
+        stack.exec("login", "rm", config)  # at the end no secret may stand anywhere
 
 
 def _once_it_is_over(stack: Stack, job: Job) -> None:
