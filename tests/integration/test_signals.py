@@ -21,7 +21,7 @@ def cancel(stack: Stack, job: Job, *options: str) -> None:
 
 
 def said(stack: Stack, job: Job, words: str) -> None:
-    eventually(lambda: words in stack.output(job), 60, f"{words!r} in the output of job {job.id}")
+    eventually(lambda: words in stack.output(job), 90, f"{words!r} in the output of job {job.id}")
 
 
 def ended(stack: Stack, jobs: Iterable[Job]) -> None:
@@ -78,7 +78,8 @@ def test_a_signal_reaches_the_workers_of_all_ranks(stack: Stack) -> None:
     """And nobody who would end by it; where there is nobody else, or Slurm starts no step, that is said."""
     launched = container_job(stack.images["small"], _LAUNCHER)
     both = stack.submit(launched, "-N2", "-n2")
-    soon = stack.submit(launched, "-N1", "-wcompute1", "-t1", "--signal=B:USR1@60")
+    # Thirty seconds after its start at the soonest: before attach listens, such a signal ends the script itself.
+    soon = stack.submit(launched, "-N1", "-wcompute1", "-t2", "--signal=B:USR1@60")
     stepless = f"printf '#!/bin/sh\\n{_REFUSES.replace(chr(39), chr(34))}\\n' >srun; chmod +x srun\n"
     script = f"{stepless}PATH=$PWD:$PATH exec bridgectl attach"
     refused = stack.submit(container_job(stack.images["small"], f"echo here; {UNTIL_LET_GO}"), "-N1", script=script)
