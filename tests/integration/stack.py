@@ -150,8 +150,16 @@ class Stack:
         return str(self.description["containers"][service])
 
     def docker(self, verb: str, service: str) -> None:
-        """docker stop, start, restart, pause, unpause of one service."""
-        subprocess.run(["docker", verb, self.container(service)], check=True, capture_output=True)
+        """docker stop, start, restart, pause, unpause of one service.
+
+        A container may refuse to freeze while something is being forked in it (cgroup v1): it is asked again.
+        """
+        words = ["docker", verb, self.container(service)]
+        for last in (False, False, True):
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            if not done.returncode:
+                return
+            assert verb == "pause" and not last, f"{' '.join(words)}: {done.stderr}"
 
     @contextmanager
     def stopped(self, service: str) -> Iterator[None]:

@@ -18,14 +18,15 @@ _HOOK, _USER = "/run/slurm-k8s-bridge/hook.sock", "/run/slurm-k8s-bridge/user.so
 _OWNER, _STRANGER, _DAEMON, _ROOT = "ml", "other", "slurm-k8s-bridge", "root"
 # What is sent stands in the arguments, with the peer's own word of who it is: nobody takes it.
 _ASK = """
-import json, socket, sys
+import contextlib, json, socket, sys
 sys.path.insert(0, "/usr/lib/slurm-k8s-bridge")
 from bridge.wire.frames import Channel
 sock = socket.socket(socket.AF_UNIX)
 sock.settimeout(60)
 sock.connect(sys.argv[1])
 channel = Channel(sock)
-channel.send(dict(json.loads(sys.argv[2]), v=1, uid=0, pid=1, peer={"uid": 0}))
+with contextlib.suppress(BrokenPipeError):  # turned away already, and told why
+    channel.send(dict(json.loads(sys.argv[2]), v=1, uid=0, pid=1, peer={"uid": 0}))
 print(json.dumps(channel.receive()))
 """
 
@@ -131,7 +132,7 @@ def test_an_account_that_takes_all_it_gets_keeps_nobody_from_the_daemon(stack: S
         jobs = [stack.submit(container_job(stack.images["small"], "echo done"), "-N1", "-wcompute1") for _ in range(2)]
         stack.await_ended(jobs, 120)
         for user in (_OWNER, _ROOT):
-            assert _runs(asked(stack, user, verb="ps"))[-2:] == [job.id for job in jobs]
+            assert {job.id for job in jobs} <= set(_runs(asked(stack, user, verb="ps"))), user
         print(f"two jobs in {time.monotonic() - began:.0f} s beside {connections(stack, pid)} connections")
         threads = int(stack.sh("compute1", f"awk '/^Threads/ {{ print $2 }}' {daemon}/status"))
     most = int(stack.sh("compute1", f"awk '/^VmHWM/ {{ print $2 }}' {daemon}/status")) // 1024
