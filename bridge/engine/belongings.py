@@ -2,7 +2,7 @@
 
 from bridge import wellknown
 from bridge.config import Config
-from bridge.config.profiles import Kind
+from bridge.config.jobs import Kind
 from bridge.engine.rules import kind
 from bridge.engine.state import Run
 from bridge.kube.api import Object

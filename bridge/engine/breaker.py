@@ -4,7 +4,7 @@ Nodes would be held for nothing, and the time limits of their jobs would run. No
 asks the API server itself, and the first answer ends the outage.
 """
 
-from bridge.config import Timing
+from bridge.config.timing import Timing
 from bridge.engine.health import Contact
 from bridge.engine.state import Phase, Run, Workload
 from bridge.job.faults import Finding

@@ -6,8 +6,9 @@ from typing import Any, Literal, Self
 
 from pydantic import ValidationError
 
-from bridge.config import Config, Timing
-from bridge.config.profiles import Kind
+from bridge.config import Config
+from bridge.config.jobs import Kind
+from bridge.config.timing import Timing
 from bridge.slurm.environ import Allocation
 
 _SITE = ("pod", "gpu", "volumes", "profiles", "jobs")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from bridge.config import Gpu
+from bridge.config.pod import Gpu
 from bridge.engine.activities import ScanNode
 from bridge.engine.desk import Desk, Hook
 from bridge.engine.state import Run

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from bridge.config import Config
-from bridge.config.profiles import ACCOUNT, JOB_ID, USER
+from bridge.config.checkpoints import ACCOUNT, JOB_ID, USER
 from bridge.job.findings import Findings, shown
 from bridge.job.images import mirrored
 from bridge.job.placement import Placement

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from bridge.config import Config, Volume
+from bridge.config import Config
+from bridge.config.pod import Volume
 from bridge.job import quantity
 from bridge.job.environment import HOME_PATH
 from bridge.job.findings import Findings, at, shown

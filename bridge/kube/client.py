@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from threading import Event
 from urllib.parse import quote
 
-from bridge.config import KubernetesAccess
+from bridge.config.servers import KubernetesAccess
 from bridge.errors import Conflict, NotFound
 from bridge.kube.answers import slim
 from bridge.kube.api import LAST_LOG_LIMIT, LogPiece, Object, Observation, Selector

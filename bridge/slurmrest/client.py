@@ -18,7 +18,7 @@ from urllib.parse import quote
 import httpx
 import structlog
 
-from bridge.config import Slurmrest
+from bridge.config.servers import Slurmrest
 from bridge.errors import (
     CERTIFICATE_REFUSED,
     EMPTY_ANSWER,

@@ -5,7 +5,7 @@ import re
 import stat
 from pathlib import Path
 
-from bridge.config import Slurmrest
+from bridge.config.servers import Slurmrest
 from bridge.errors import ConfigError
 from bridge.messages import bridged as messages
 from bridge.slurmrest.api import Credential

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import structlog
 
-from bridge.config import Slurmrest
 from bridge.config.address import socket_path
+from bridge.config.servers import Slurmrest
 from bridge.errors import ConfigError
 from bridge.messages.bridged import CA_UNUSABLE
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bridge import wellknown
-from bridge.config import KubernetesAccess
+from bridge.config.servers import KubernetesAccess
 from bridge.job.gate import opening
 from bridge.job.pods import pod_facts
 from bridge.kube.api import Selector

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.config import Slurmrest, load
+from bridge.config import load
+from bridge.config.servers import Slurmrest
 from bridge.errors import ConfigError
 
 _TOML = """

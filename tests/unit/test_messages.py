@@ -46,7 +46,10 @@ FACTS = {
 OWN_ERRORS = {
     "bridge/config/__init__.py": "pydantic hands what a validator raises to `load`: config-invalid",
     "bridge/config/address.py": "the same",
-    "bridge/config/profiles.py": "the same",
+    "bridge/config/checkpoints.py": "the same",
+    "bridge/config/jobs.py": "the same",
+    "bridge/config/pod.py": "the same",
+    "bridge/config/servers.py": "the same",
     "bridge/job/document.py": "SpecErrors: row spec-refused",
     "bridge/job/quantity.py": "of which its callers make a refusal with path and cure",
     "bridge/job/sieve.py": "a table that contradicts itself, at import",

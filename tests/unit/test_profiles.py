@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from bridge.config import Config, load
-from bridge.config.profiles import Fabric, Kind
+from bridge.config.fabric import Fabric
+from bridge.config.jobs import Kind
 from bridge.errors import ConfigError
 
 _BASE = """

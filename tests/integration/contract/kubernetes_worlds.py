@@ -4,7 +4,7 @@ import uuid
 from pathlib import Path
 from typing import Any, Protocol
 
-from bridge.config import KubernetesAccess
+from bridge.config.servers import KubernetesAccess
 from bridge.kube.api import Kubernetes, Object
 from bridge.kube.client import KubernetesClient
 from tests.fakes.cluster import FakeCluster

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from bridge.config import Slurmrest
+from bridge.config.servers import Slurmrest
 from bridge.slurmrest.api import Credential, SlurmRest
 from bridge.slurmrest.client import SlurmRestClient
 from tests.fakes.slurmrest import FakeSlurmRest, a_job

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from bridge.config import Config, Gpu
+from bridge.config import Config
+from bridge.config.pod import Gpu
 from bridge.engine import events
 from bridge.engine.state import SpecFile
 from bridge.job.variables import NAMES

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.config import Slurmrest
+from bridge.config.servers import Slurmrest
 from bridge.errors import Unavailable
 from bridge.kube.api import Object
 

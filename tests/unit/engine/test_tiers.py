@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from bridge.config import Slurmrest
+from bridge.config.servers import Slurmrest
 from bridge.slurmrest.api import Credential
 
 from .clients import Job

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bridge.config import KubernetesAccess
+from bridge.config.servers import KubernetesAccess
 from bridge.kube.client import KubernetesClient
 from tests.fakes.httpserver import ScriptedServer
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bridge import clock
-from bridge.config import KubernetesAccess
+from bridge.config.servers import KubernetesAccess
 from bridge.errors import CLOCK_WRONG, SERVER_EXPIRED, ConfigError, RemoteError
 from bridge.job.faults.servers import of_kubernetes
 from bridge.kube.client import KubernetesClient

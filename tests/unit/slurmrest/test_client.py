@@ -9,7 +9,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from bridge.config import Slurmrest
+from bridge.config.servers import Slurmrest
 from bridge.errors import (
     BridgeError,
     Forbidden,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.config import Slurmrest
+from bridge.config.servers import Slurmrest
 from bridge.errors import ConfigError
 from bridge.slurmrest.api import Credential
 from bridge.slurmrest.service import ServiceToken, service_token

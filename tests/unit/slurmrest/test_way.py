@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 from structlog.testing import capture_logs
 
-from bridge.config import Slurmrest
+from bridge.config.servers import Slurmrest
 from bridge.errors import ConfigError, Unavailable
 from bridge.job.faults.servers import of_slurm
 from bridge.slurmrest.api import Credential
