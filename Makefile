@@ -53,10 +53,11 @@ many-ranks: venv ## The output of more ranks than are followed unasked, on seven
 flood: venv ## A minute of output at full speed (SKB_FLOOD=SECONDS)
 	pytest --verbose --capture=no -o timeout=1800 tests/integration/soak/test_flood.py
 
-# Each figure once for a commit: what was interrupted goes on. ANEW=1 measures again, FIGURES="prolog-1 attach" only those.
+# Each figure once for a commit: what was interrupted goes on. ANEW=1 measures again, FIGURES="prolog-1 attach" only those,
+# PROFILE=1 keeps flame graphs of the worst three, as a full bench does.
 .PHONY: bench
 bench: venv ## What the bridge costs, each figure beside its reference (QUICK=1: a few minutes, few rounds)
-	python -m tests.bench $(if $(QUICK),--quick) $(if $(ANEW),--anew) $(FIGURES)
+	python -m tests.bench $(if $(QUICK),--quick) $(if $(ANEW),--anew) $(if $(PROFILE),--profile) $(FIGURES)
 
 # atheris is for this alone, so it has an environment of its own.
 FUZZ := $(CACHE)/venv-fuzz/$(shell cat setup.cfg tests/fuzz/requirements.txt | sha256sum | cut -c1-12)

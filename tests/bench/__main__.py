@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.integration.stack import STACK, Stack
 
-from . import machine, table
+from . import machine, profiles, table
 from .catalogue import FIGURES
 from .figure import Figure
 from .results import Result, Results, key
@@ -31,6 +31,8 @@ def main() -> int:
         world = World(stack, options.quick)
         folder = Path(str(stack.description["run_dir"])).parents[1] / "bench" / key(CHECKOUT, quick=options.quick)
         results, failures = _measured(chosen, world, Results(folder), anew=options.anew)
+        if options.profile or not (options.quick or options.figures):
+            _profile(profiles.worst(chosen, results), world, folder)
     return _told(chosen, results, failures, folder / "bench.json")
 
 
@@ -38,6 +40,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few rounds, and no figure that takes long")
     parser.add_argument("--anew", action="store_true", help="measure what this commit has been measured for, too")
+    parser.add_argument(
+        "--profile", action="store_true", help="flame graphs of the worst three; else a full bench only"
+    )
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(figure.name for figure in FIGURES))
     options = parser.parse_args()
     unknown = set(options.figures) - {figure.name for figure in FIGURES}
@@ -95,8 +100,16 @@ def _measure(figure: Figure, world: World) -> Result:
     return Result(figure.name, columns, time.monotonic() - began, (load, machine.load()))
 
 
+def _profile(figures: Sequence[Figure], world: World, folder: Path) -> None:
+    for figure in figures:
+        world.stack.make_clean()
+        profiles.keep(figure, world, folder)
+        world.stack.assert_clean()
+        print(f"flame graphs of {figure.name}: {folder}", flush=True)
+
+
 def _told(figures: Sequence[Figure], results: dict[str, Result], failures: dict[str, str], file: Path) -> int:
-    made = table.document(figures, results, failures, machine.description())
+    made = table.document(figures, results, failures, machine.description(), file.parent.name)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     over = [

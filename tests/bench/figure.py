@@ -36,5 +36,7 @@ class Figure:
     rounds: int = 5
     quick: int = 1
     """Rounds of a quick bench; 0 where it leaves the figure out."""
+    nodes: int = 0
+    """Of a run whose time the daemons make; 0 where they do not. Such a figure is worth a profile."""
     notes: tuple[str, ...] = field(default=())
     """What a reader must know of how it is measured."""

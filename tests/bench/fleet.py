@@ -28,6 +28,7 @@ CLUSTER = "bench"
 _CHECKOUT = Path(__file__).parents[2]
 _NOBODY = "65534"
 _LIFE = 6 * 3600  # seconds of a token
+_FRAMES = 16  # of a traced allocation: more of them make the import many times longer
 _CONFIG = """
 timeline_file = false
 journal_dir = "{folder}/journal"
@@ -54,6 +55,8 @@ class Fleet:
     folder: Path
     tokens: dict[str, str]
     together: bool
+    process: int
+    """Of the daemons, or the one whose children they are."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -62,37 +65,43 @@ class Fleet:
 
     def hooks(self, phase: str, job: int) -> dict[str, Span]:
         """Of a job on all nodes, begun at once; by node."""
-        told = {node: self._environment(job, node) for node in self.nodes}
+        told = {node: self._environment(job, node, self.nodes) for node in self.nodes}
         if self.together:
             first, spec = self.nodes[0], self.folder / "job.yaml" if phase == "prolog" else None
             asked = {node: request(phase, told[node], spec if node == first else None) for node in self.nodes}
             return converse_all({node: self.folder / node / "hook.sock" for node in self.nodes}, asked)
         return run_all({node: self._hook(phase, node, told[node]) for node in self.nodes})
 
+    def hooks_of_many(self, phase: str, first: int) -> dict[str, Span]:
+        """The same of as many jobs, each on a node of its own."""
+        told = {node: self._environment(first + rank, node, (node,)) for rank, node in enumerate(self.nodes)}
+        return run_all({node: self._hook(phase, node, told[node]) for node in self.nodes})
+
     def _hook(self, phase: str, node: str, told: dict[str, str]) -> Hook:
         own = self.folder / node
         return Hook(client(phase, str(_CHECKOUT), str(own)), told, own / "hook.out")
 
-    def _environment(self, job: int, node: str) -> dict[str, str]:
+    def _environment(self, job: int, node: str, nodes: Sequence[str]) -> dict[str, str]:
         return {
             "SLURM_CLUSTER_NAME": CLUSTER,
             "SLURMD_NODENAME": node,
-            "SLURM_JOB_NODELIST": ",".join(self.nodes),
+            "SLURM_JOB_NODELIST": ",".join(nodes),
             "SLURM_JOB_ID": str(job),
             "SLURM_JOB_START_TIME": str(job),  # the same for all its hooks
             "SLURM_JOB_UID": _NOBODY,
             "SLURM_JOB_GID": _NOBODY,
             "SLURM_JOB_USER": "nobody",
             "SLURM_JOB_PARTITION": "main",
-            "SLURM_JOB_CPUS_PER_NODE": f"1(x{len(self.nodes)})",
+            "SLURM_JOB_CPUS_PER_NODE": f"1(x{len(nodes)})",
             "SLURM_JOB_WORK_DIR": str(self.folder),
             "SLURM_JOB_COMMENT": "k8s=job.yaml",
         }
 
 
 @contextmanager
-def fleet(stack: Stack, count: int, *, together: bool = False) -> Iterator[Fleet]:
-    """So many nodes, their daemons each in a process of its own, or all in one."""
+def fleet(stack: Stack, count: int, *, together: bool = False, traced: Path | None = None) -> Iterator[Fleet]:
+    """So many nodes, their daemons each in a process of its own, or all in one. What the memory of rank 0 was taken for
+    goes to the file `traced` in the end."""
     names = [f"kwok-{number}" for number in range(count)]
     with ExitStack() as undone:
         undone.enter_context(imitation())
@@ -103,8 +112,8 @@ def fleet(stack: Stack, count: int, *, together: bool = False) -> Iterator[Fleet
         tokens = undone.enter_context(_enrolled(stack, names))
         for name in names:
             _prepare(stack, folder / name, tokens[name])
-        undone.enter_context(_daemons(folder, [names] if together else [[name] for name in names], count))
-        yield Fleet(stack, folder, tokens, together)
+        process = undone.enter_context(_daemons(folder, names, "together" if together else "each", traced))
+        yield Fleet(stack, folder, tokens, together, process)
 
 
 @contextmanager
@@ -148,27 +157,24 @@ def _prepare(stack: Stack, folder: Path, token: str) -> None:
 
 
 @contextmanager
-def _daemons(folder: Path, groups: Sequence[Sequence[str]], count: int) -> Iterator[None]:
-    """Processes, each with the daemons of its group; until all have said that they are ready."""
-    started: list[subprocess.Popen[bytes]] = []
+def _daemons(folder: Path, names: Sequence[str], how: str, traced: Path | None) -> Iterator[int]:
+    """Their daemons; until all have said that they are ready."""
     with ExitStack() as undone, closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ears:
-        undone.callback(_end, started)  # behind the ears' end: what nobody hears must keep nobody
         ears.bind(str(folder / "ready"))
         ears.settimeout(300)
-        environment = {**os.environ, "NOTIFY_SOCKET": str(folder / "ready")}
-        for number, group in enumerate(groups):
-            log = undone.enter_context((folder / f"{number}.log").open("wb"))
-            words = [sys.executable, "-m", "tests.bench.daemons", str(folder), *group]
-            started.append(subprocess.Popen(words, cwd=_CHECKOUT, env=environment, stdout=log, stderr=log))
-        while count:
-            count -= ears.recv(64) == b"READY=1"
+        environment = {**os.environ, "NOTIFY_SOCKET": str(folder / "ready"), "TRACED": str(traced or "")}
+        log = undone.enter_context((folder / "daemons.log").open("wb"))
+        tracing = ["-X", f"tracemalloc={_FRAMES}"] if traced else []
+        words = [sys.executable, *tracing, "-m", "tests.bench.daemons", how, str(folder), *names]
+        process = subprocess.Popen(words, cwd=_CHECKOUT, env=environment, stdout=log, stderr=log)
+        undone.callback(_end, process)  # behind the ears' end: what nobody hears must keep nobody
+        missing = len(names)
+        while missing:
+            missing -= ears.recv(64) == b"READY=1"
         ears.close()
-        yield
+        yield process.pid
 
 
-def _end(started: Sequence[subprocess.Popen[bytes]]) -> None:
-    """All at once: each has its last words to write."""
-    for process in started:
-        process.terminate()
-    for process in started:
-        process.wait()
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait()

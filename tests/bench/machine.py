@@ -2,6 +2,7 @@
 
 import os
 import platform
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ def description() -> dict[str, Any]:
         if line.startswith("model name")
     }
     return {
+        "date": datetime.now(UTC).date().isoformat(),
         "cpus": os.cpu_count(),
         "cpu": ", ".join(sorted(models)),
         "memory_gb": round(int(memory) / 1e6, 1),

@@ -27,12 +27,12 @@ def lines(figure: Figure, result: Result) -> list[str]:
 def _column(name: str, samples: Sequence[float]) -> str:
     if not samples:
         return f"    {name:42} no sample"
-    least, middle, most = (_number(quantile(samples, at)) for at in (0.0, 0.5, 1.0))
+    least, middle, most = (number(quantile(samples, at)) for at in (0.0, 0.5, 1.0))
     return f"    {name:42} {least:>9} {middle:>9} {most:>9}   n={len(samples)}"
 
 
 def _said(each: Judged) -> str:
-    value, limit = ("nothing" if number is None else _number(number) for number in (each.value, each.limit))
+    value, limit = ("nothing" if found is None else number(found) for found in (each.value, each.limit))
     return f"{said(each.bound)}: {value} of {limit} ({each.bound.why})"
 
 
@@ -44,16 +44,21 @@ def said(bound: Bound) -> str:
     return f"{which}{bound.of} <= {' + '.join(part for part in (reference, more) if part)}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Three places, for people."""
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def document(
-    figures: Sequence[Figure], results: Mapping[str, Result], failures: Mapping[str, str], machine: Mapping[str, Any]
+    figures: Sequence[Figure],
+    results: Mapping[str, Result],
+    failures: Mapping[str, str],
+    machine: Mapping[str, Any],
+    commit: str,
 ) -> dict[str, Any]:
     """Everything, as JSON has it."""
     measured = [_described(figure, results[figure.name]) for figure in figures if figure.name in results]
-    return {"machine": dict(machine), "figures": measured, "not_measured": dict(failures)}
+    return {"commit": commit, "machine": dict(machine), "figures": measured, "not_measured": dict(failures)}
 
 
 def _described(figure: Figure, result: Result) -> dict[str, Any]:

@@ -21,6 +21,11 @@ class World:
         """The compute node where figures of one node are measured."""
         return self.stack.nodes[0]
 
+    @property
+    def audit_log(self) -> Path:
+        """Of the API server."""
+        return Path(str(self.stack.description["audit_log"]))
+
     def probe(self, name: str, *arguments: str, python: tuple[str, ...] = _NODE_PYTHON, user: str = "") -> str:
         """What a program of probes/ prints on the node."""
         program = (PROBES / f"{name}.py").read_text(encoding="utf-8")

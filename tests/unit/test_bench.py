@@ -3,16 +3,21 @@
 import json
 from contextlib import nullcontext
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from tests.bench import table
+from tests.bench import flame, page, profiles, table
+from tests.bench.arithmetic import Line, Site, checks, cost, fitted
 from tests.bench.catalogue import FIGURES
+from tests.bench.changes import Changes
 from tests.bench.figure import Bound, Figure
 from tests.bench.results import Result, Results
 from tests.bench.samples import judge, quantile
 from tests.bench.stamps import Stamps
 from tests.integration.stack import Job
+
+REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +66,9 @@ def test_the_table_says_plainly_what_is_over() -> None:
 
 def test_json_has_samples_bounds_and_what_could_not_be_measured() -> None:
     other = Figure("two", "", "s", lambda _: nullcontext(lambda _: {}))
-    made = table.document([figure(OURS), other], {"one": result(ours=[1.0], floor=[2.0])}, {"two": "why"}, {"cpus": 2})
+    made = table.document(
+        [figure(OURS), other], {"one": result(ours=[1.0], floor=[2.0])}, {"two": "why"}, {"cpus": 2}, "abc"
+    )
     (one,) = json.loads(json.dumps(made))["figures"]
     assert one["columns"]["ours"] == {"min": 1.0, "median": 1.0, "max": 1.0, "samples": [1.0]}
     assert [bound["met"] for bound in one["bounds"]] == [True]
@@ -89,3 +96,72 @@ def test_a_stamp_is_of_one_hook_of_one_job() -> None:
     assert stamps.awaited("prolog", "compute1", Job(7, "ml", "", "")).seconds == 1.25
     with pytest.raises(AssertionError):
         stamps.awaited("epilog", "compute1", Job(7, "ml", "", ""), seconds=0)
+
+
+def test_the_page_shows_each_column_and_says_plainly_what_is_over() -> None:
+    machine = {"date": "2026-01-02", "cpus": 2, "cpu": "x", "memory_gb": 1, "kernel": "6", "python": "3.11"}
+    found = {"one": result(ours=[9.0, 1.0, 3.00001], floor=[2.0])}
+    kept = page.small(table.document([figure(OURS)], found, {"two": "why\nand where"}, machine, "abc"))
+    assert "samples" not in json.dumps(kept)
+    lines = page.as_page(kept).splitlines()
+    assert "| ours | 1 | 3 | 9 | 3 |" in lines
+    assert "- **over**: ours <= 1.1 x floor + 0.5: 3 of 2.7, since because" in lines
+    assert "0 of 1 bounds are kept, 1 are not." in lines and "Not measured: two (why)." in lines
+
+
+def test_profiles_are_of_the_daemons_figures_that_use_most_of_a_bound() -> None:
+    def used(name: str, share: float, nodes: int = 1) -> tuple[Figure, Result]:
+        bounds = (Bound("ours", plus=1.0, why=""), Bound("ours", plus=100.0, why=""))
+        made = Figure(name, "", "s", lambda _: nullcontext(lambda _: {}), bounds, nodes=nodes)
+        return made, Result(name, {"ours": [share]}, 1.0, (0.0, 0.0))
+
+    known = [used("a", 0.5), used("b", 3.0), used("no daemon's", 9.0, nodes=0), used("c", 0.4), used("d", 0.9)]
+    missing, _ = used("not measured", 99.0)
+    results = {made.name: its for made, its in known}
+    assert [each.name for each in profiles.worst([missing, *(made for made, _ in known)], results)] == ["b", "d", "a"]
+
+
+def test_a_flame_graph_is_as_wide_as_its_amounts_and_escapes_names() -> None:
+    drawn = ElementTree.fromstring(flame.svg("all", "kB", {("a<b>", "c"): 30.0, ("a<b>",): 10.0, ("d",): 40.0}))
+    boxes = {group[0].text: float(group[1].attrib["width"]) for group in drawn.findall("{*}g")}
+    assert boxes == {"all: 80 kB": 1200.0, "a<b>: 40 kB": 600.0, "c: 30 kB": 450.0, "d: 40 kB": 600.0}
+
+
+def test_watch_events_are_those_that_the_watches_asked_for() -> None:
+    def watch(resource: str, query: str) -> dict[str, object]:
+        return {"objectRef": {"resource": resource}, "requestURI": f"/api?watch=true{query}"}
+
+    changes = Changes()
+    for resource, name in (("pods", "w-1-worker-0"), ("pods", "w-1-worker-1"), ("pods", "w-2-worker-0")):
+        changes.take(resource, {"type": "ADDED", "object": {"metadata": {"name": name}}})
+    changes.take("pytorchjobs", {"type": "DELETED", "object": {"metadata": {"name": "w-1"}}})
+    everything = [watch("pods", "&labelSelector=run%3Dw-1"), watch("pytorchjobs", "&fieldSelector=metadata.name%3Dw-1")]
+    assert changes.of("w-1", everything) == 3
+    assert changes.of("w-1", [watch("pods", "&fieldSelector=metadata.name%3Dw-1-worker-0")] * 2) == 1
+
+
+def measured(figure: str, requests: float) -> dict[str, object]:
+    return {"figure": figure, "columns": {"requests: bridge": {"median": requests}}}
+
+
+KNOWN = {
+    "figures": [
+        measured("prolog-8", 30.0),
+        measured("prolog-64", 198.0),
+        measured("prolog-256", 774.0),
+        measured("prolog-1", 12.0),
+    ]
+}
+
+
+def test_a_runs_cost_is_a_line_through_two_sizes_and_real_kubelets_ask_more_for_each_pod() -> None:
+    assert fitted(KNOWN, "requests: bridge") == Line(6.0, 3.0)
+    assert cost(KNOWN, "requests: bridge") == Line(6.0, 6.0)
+
+
+def test_a_line_is_checked_at_sizes_that_it_was_not_fitted_to_and_open_where_nobody_measured() -> None:
+    assert list(checks(KNOWN, "requests: bridge")) == [(256, 774.0, 774.0), (1024, 3078.0, None)]
+
+
+def test_a_sites_jobs_last_as_long_as_its_nodes_are_many() -> None:
+    assert Site(nodes=1000, jobs_a_second=10, size=8).longest == 12.5

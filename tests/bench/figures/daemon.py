@@ -13,7 +13,7 @@ from ..passage import another, way
 from ..world import World
 
 _RUNS = 3  # in one round
-_IDLE = 20  # seconds
+_IDLE = 20  # seconds; of a quick bench a quarter
 
 
 @contextmanager
@@ -68,17 +68,18 @@ _COUNTS = {"threads": process.threads, "descriptors": process.descriptors}
 def burning(world: World) -> Iterator[Round]:
     """Idle for a while, then runs pass; kubectl with the workload of the last one."""
     stack, node = world.stack, world.node
+    seconds = _IDLE / 4 if world.quick else _IDLE
     with way(world) as stood_by:
 
         def one_round(number: int) -> Measured:
             before = process.cpu(stack, node)
-            time.sleep(_IDLE)
+            time.sleep(seconds)
             idle = process.cpu(stack, node)
             passages = [stood_by.go() for _ in range(_RUNS)]
             runs = (process.cpu(stack, node) - idle) / _RUNS
             workload = naive.ungated(another(passages[-1].workload, number), (node,))
             return {
-                "idle, a second": [(idle - before) / _IDLE],
+                "idle, a second": [(idle - before) / seconds],
                 "a run": [runs],
                 "kubectl, a run": [_of_children(world, workload)],
             }

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.integration.hands import EPILOG, PROLOG
+from tests.integration.hands import EPILOG, PROLOG, without_hooks
 
 from ..figure import Bound, Figure, Measured, Round
 from ..world import World
@@ -12,6 +12,10 @@ from ..world import World
 _EMPTY = "/var/tmp/bench-empty"  # not in /run, where nothing may be started
 _ENVIRONMENT = {"SLURM_JOB_ID": "1", "SLURM_JOB_COMMENT": "none"}
 _REPETITIONS = 40
+_LAUNCHES = 10
+_SRUN = (
+    "for i in $(seq %d); do a=$EPOCHREALTIME; srun -N1 -n1 -w %s --mem=64M true || exit; echo $a $EPOCHREALTIME; done"
+)
 _WHY = "two milliseconds are what nobody's prolog notices"
 
 
@@ -22,13 +26,25 @@ def measuring(world: World) -> Iterator[Round]:
 
     def one_round(_number: int) -> Measured:
         told = json.loads(world.probe("spawn", str(_REPETITIONS), commands, json.dumps(_ENVIRONMENT)))
-        return {name: [seconds * 1000 for seconds in took] for name, took in told.items()}
+        found = {name: [seconds * 1000 for seconds in took] for name, took in told.items()}
+        found["srun true"] = _launches(world)
+        with without_hooks(world.stack, world.node):
+            found["srun true, no hook of ours"] = _launches(world)
+        return found
 
     world.stack.sh(world.node, f"printf '#!/bin/sh\\n' > {_EMPTY} && chmod 755 {_EMPTY}")
     try:
         yield one_round
     finally:
         world.stack.sh(world.node, f"rm -f {_EMPTY}")
+
+
+def _launches(world: World) -> list[float]:
+    """Milliseconds of a whole job that is not ours: allocation, prolog, one step."""
+    script = _SRUN % (_LAUNCHES, world.node)
+    told = world.stack.exec("login", "bash", "-c", script, user="ml")
+    spans = [line.split() for line in told.splitlines()]
+    return [1000 * (float(ended) - float(began)) for began, ended in spans]
 
 
 FIGURE = Figure(
@@ -39,5 +55,8 @@ FIGURE = Figure(
     bounds=(
         Bound("prolog", than="empty hook", times=1, plus=2, why=_WHY),
         Bound("epilog", than="empty hook", times=1, plus=2, why=_WHY),
+    ),
+    notes=(
+        "srun true is slurmd's whole prolog and a step; without our hooks the site's own is left, which exits at once",
     ),
 )

@@ -8,6 +8,7 @@ from tests.integration import audit
 from tests.integration.stack import PodWatch
 
 from .. import naive
+from ..census import census
 from ..figure import Bound, Figure, Measured, Round
 from ..fleet import Fleet, fleet
 from ..floor import Floor
@@ -67,6 +68,7 @@ def _ours(nodes: Fleet, pods: PodWatch, job: int) -> tuple[dict[str, list[float]
         "ours, own share of others": ended_alone,
         "ours, release": [free - released],
         "ours, release beyond last pod": [free - max(pods.gone[pod] for pod in worker)],
+        **census(_log(nodes), workload["metadata"]["name"], began),
     }, workload
 
 
@@ -75,9 +77,12 @@ def _hull(spans: dict[str, Span]) -> tuple[float, float]:
 
 
 def _created(nodes: Fleet, since: float) -> float:
-    log = Path(str(nodes.stack.description["audit_log"]))
-    asked = (entry for entry in audit.entries(log) if received(entry) >= since and entry["verb"] == "create")
+    asked = (entry for entry in audit.entries(_log(nodes)) if received(entry) >= since and entry["verb"] == "create")
     return min(received(entry) for entry in asked if entry["objectRef"]["resource"] == "pytorchjobs")
+
+
+def _log(nodes: Fleet) -> Path:
+    return Path(str(nodes.stack.description["audit_log"]))
 
 
 def at(count: int, *, rounds: int, quick: int) -> Figure:
@@ -89,10 +94,14 @@ def at(count: int, *, rounds: int, quick: int) -> Figure:
         what=f"whole prolog and whole release of a job on {count} imitated nodes",
         unit="s",
         measuring=_measuring(count),
+        nodes=count,
         bounds=tuple(_bounds(count, 1.10 if each else 1.15)),
         rounds=rounds,
         quick=quick,
-        notes=(f"{count} {how} share the processors of one machine; there is no slurmd and no slurmrestd",),
+        notes=(
+            f"{count} {how} share the processors of one machine; there is no slurmd and no slurmrestd",
+            "requests: of one run of ours, by who asks the API server; writes: what etcd had to take of all of them",
+        ),
     )
 
 

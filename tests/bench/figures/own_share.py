@@ -51,6 +51,7 @@ FIGURE = Figure(
     what="hook's exit minus what it waited for, as an independent watcher saw it: the last pod started, the pod gone",
     unit="ms",
     measuring=measuring,
+    nodes=_NODES,
     bounds=(*_PROLOGS, Bound("release", plus=1000, at=1.0, why="until then the next job's node stands idle")),
     notes=("the batch node waits for the last pod of all, another node for its own",),
 )

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from tests.integration import callers
 
 from .. import naive
+from ..census import census
 from ..figure import Bound, Figure, Measured, Round
 from ..floor import Floor
 from ..passage import Passage, Way, another, received, way
@@ -42,6 +43,7 @@ def ours(stood_by: Way, passage: Passage) -> Measured:
         "ours, create to exit": [prolog.ended - created],
         "ours, hook's start to exit": [prolog.seconds],
         "ours, release": [epilog.seconds],
+        **census(stood_by.world.audit_log, passage.name, prolog.began),
     }
 
 
@@ -50,6 +52,7 @@ FIGURE = Figure(
     what="whole prolog and whole release of a job on one real node",
     unit="s",
     measuring=measuring,
+    nodes=1,
     bounds=(
         Bound(
             "ours, create to exit",

@@ -1,0 +1,52 @@
+"""Everything that a run made the API server do, by who asked, from its audit log."""
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from .passage import received
+
+_ASKS = {
+    "slurm-k8s-bridge": "bridge",
+    "training-operator": "operator",
+    "kube-controller-manager": "controllers",
+    "kube-scheduler": "scheduler",
+    "kubelet": "kubelets",
+    "kwok": "kubelets",
+}
+_WRITES = {"create", "update", "patch", "delete"}
+_SETTLED = 2.0  # seconds without a word of the run, after which nobody is at work on it any more
+
+
+def census(log: Path, workload: str, since: float) -> dict[str, list[float]]:
+    """Requests of each, and what etcd had to write for all, once everybody is done with the run that began then."""
+    before, found = -1, _entries(log, workload, since)
+    while len(found) > before:
+        time.sleep(_SETTLED)
+        before, found = len(found), _entries(log, workload, since)
+    asked = Counter(_ASKS.get(str(entry.get("userAgent")).partition("/")[0], "") for entry in found.values())
+    written = [entry for entry in found.values() if entry["verb"] in _WRITES and _is_done(entry)]
+    events = sum(entry["objectRef"]["resource"] == "events" for entry in written)
+    requests = {f"requests: {who}": [float(asked[who])] for who in dict.fromkeys(_ASKS.values())}
+    return {**requests, "writes: all": [float(len(written))], "writes: events": [float(events)]}
+
+
+def _entries(log: Path, workload: str, since: float) -> dict[str, dict[str, Any]]:
+    """Those that name the workload or something of it, each once."""
+    # A run's name ends in its restart; what belongs to it goes on with a hyphen or a dot.
+    marks = [f"{workload}{end}" for end in ('"', "-", ".", "&", "?", "/")]
+    found = {}
+    for file in log.parent.glob(f"{log.stem}*{log.suffix}"):
+        with file.open(encoding="utf-8") as lines:
+            for line in lines:
+                if workload in line and any(mark in line for mark in marks):
+                    entry = json.loads(line)
+                    if received(entry) >= since:
+                        found[str(entry["auditID"])] = entry
+    return found
+
+
+def _is_done(entry: dict[str, Any]) -> bool:
+    return bool(entry.get("responseStatus", {}).get("code", 500) < 300)

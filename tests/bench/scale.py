@@ -1,0 +1,128 @@
+"""docs/explanation/scale.md, from the same JSON as the page of performance: `python -m tests.bench.scale`."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from .arithmetic import FITTED, PULSE, QPS, REWATCH, SURVEY, Line, Site, checks, column, cost, fitted, standing
+from .page import LAST
+from .table import number
+
+_SITES = [Site(nodes, rate, size) for nodes in (100, 1_000, 10_000) for rate in (1, 10, 100) for size in (1, 8)]
+_PARTIES = ("bridge", "operator", "controllers", "scheduler", "kubelets")
+_NEAR = 0.15  # of what was measured: so far off the line may be
+_TEXT = Path(__file__).parent / "scale.md.in"
+
+
+def as_page(document: Mapping[str, Any]) -> str:
+    """The whole page."""
+    tables = {"costs": _costs(document), "checks": _checks(document), "sites": _sites(document)}
+    told = {name: "\n".join(lines) for name, lines in tables.items()}
+    constants = {"few": FITTED[0], "many": FITTED[1], "near": f"{_NEAR * 100:.0f}", "qps": QPS}
+    periods = {"pulse": number(PULSE), "survey": number(SURVEY), "rewatch": number(REWATCH)}
+    return _TEXT.read_text(encoding="utf-8").format(**told, **constants, **periods, **_walls(document)).rstrip()
+
+
+def _costs(document: Mapping[str, Any]) -> Iterator[str]:
+    yield "| | a run | and a pod |\n|---|---|---|"
+    for party in _PARTIES:
+        yield _row(f"requests of the {party}", cost(document, f"requests: {party}"))
+    yield _row("writes of etcd, for all of them", cost(document, "writes: all"))
+    yield _row("of these, events", cost(document, "writes: events"))
+    yield _row("seconds of the floor's prolog", fitted(document, "floor"))
+
+
+def _row(what: str, line: Line) -> str:
+    return f"| {what} | {number(line.run)} | {number(line.pod)} |"
+
+
+def _checks(document: Mapping[str, Any]) -> Iterator[str]:
+    yield "| | pods | by the line | measured | |\n|---|---|---|---|---|"
+    names = {f"requests: {party}": f"requests of the {party}" for party in _PARTIES}
+    for name, what in {**names, "writes: all": "writes of etcd", "floor": "seconds of the floor's prolog"}.items():
+        for size, said, found in checks(document, name):
+            yield f"| {what} | {size} | {number(said)} | {_found(found)} | {_verdict(said, found)} |"
+
+
+def _found(found: float | None) -> str:
+    return "not yet" if found is None else number(found)
+
+
+def _verdict(said: float, found: float | None) -> str:
+    if found is None:
+        return "open"
+    off = said / found - 1 if found else 0.0
+    return "holds" if abs(off) <= _NEAR else f"off by {off * 100:+.0f} %"
+
+
+def _sites(document: Mapping[str, Any]) -> Iterator[str]:
+    heads: tuple[str, ...] = (
+        "nodes",
+        "jobs a second",
+        "nodes a job",
+        "longest job",
+        "standing",
+        "bridge",
+        "all",
+        "API server",
+        "etcd",
+    )
+    heads += ("operator", "slurmctld")
+    units = ("", "", "", "s", *["requests/s"] * 3, "processors", "writes/s", "requests/s", "RPC/s")
+    yield f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}\n| {' | '.join(units)} |"
+    for site in _SITES:
+        yield f"| {' | '.join(_asked(document, site))} |"
+
+
+def _asked(document: Mapping[str, Any], site: Site) -> list[str]:
+    def of_runs(name: str) -> float:
+        return site.jobs_a_second * cost(document, name).of(site.size)
+
+    requests = {party: of_runs(f"requests: {party}") for party in _PARTIES}
+    rpcs = column(document, "slurmctld", "ours")
+    busy = _processors_of_a_request(document)
+    everybody = sum(requests.values())
+    found = [
+        site.nodes,
+        site.jobs_a_second,
+        site.size,
+        site.longest,
+        standing(site.nodes),
+        requests["bridge"],
+        everybody,
+    ]
+    cells = [*found, None if busy is None else busy * (everybody + standing(site.nodes)), of_runs("writes: all")]
+    cells += [requests["operator"], None if rpcs is None else rpcs * site.jobs_a_second]
+    return ["open" if cell is None else number(cell) for cell in cells]
+
+
+def _processors_of_a_request(document: Mapping[str, Any]) -> float | None:
+    """Seconds of a processor of the API server, for one of the requests that runs of one node make."""
+    busy, rate = (column(document, "throughput-64", name) for name in ("processors: API server", "ours"))
+    if busy is None or not rate:
+        return None
+    return busy / rate / sum(fitted(document, f"requests: {party}").of(1) for party in _PARTIES)
+
+
+def _walls(document: Mapping[str, Any]) -> dict[str, Any]:
+    operator, floor = fitted(document, "requests: operator"), fitted(document, "floor")
+    rpcs = column(document, "slurmctld", "ours")
+    writes, events = (cost(document, f"writes: {which}").of(1) for which in ("all", "events"))
+    return {
+        "creates": number(operator.pod),
+        "wait64": number(operator.of(64) / QPS),
+        "wait1024": number(operator.of(1024) / QPS),
+        "pace": number(1 / floor.pod) if floor.pod > 0 else "some",
+        "events": number(100 * events / writes),
+        "rpcs": "some" if rpcs is None else number(rpcs),
+    }
+
+
+def main() -> None:
+    """Print the page."""
+    print(as_page(json.loads(LAST.read_text(encoding="utf-8"))))
+
+
+if __name__ == "__main__":
+    main()
