@@ -1,9 +1,8 @@
 """How a run begins on this node: with its prolog, with an epilog of which nothing was known, or adopted."""
 
-from dataclasses import replace
-
 from bridge.config import Config
 from bridge.engine import events
+from bridge.engine.replacing import replace
 from bridge.engine.state import Answer, Handlers, Phase, Run, Workload, forgotten_run, new_run
 from bridge.job.ids import RunKey
 

@@ -6,9 +6,8 @@ drained only because a release was not proven in time is lifted when it is; nobo
 by its reason, which names the run.
 """
 
-from dataclasses import replace
-
 from bridge.config import Config
+from bridge.engine.replacing import replace
 from bridge.engine.state import Effort, Run
 
 PATIENCE = 5.0  # seconds that a failing hook waits for its reason to be set

@@ -5,11 +5,11 @@ A run may tell without end: a pod that comes and goes, an API server that fails 
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from bridge import clock
 from bridge.engine import events
 from bridge.engine.recover import key_text
+from bridge.engine.replacing import replace
 from bridge.engine.state import Run
 from bridge.job.ids import RunKey
 from bridge.store.journal import Journal, Line
@@ -44,10 +44,12 @@ class Ledger:
             self._journal.append(self._lines)
             self._lines = []
 
-    def forget(self, key: RunKey) -> None:
-        """Nothing of this run is needed any more."""
-        self._journal.forget(key_text(key))
-        self._sizes.pop(key_text(key), None)
+    def forget(self, *keys: RunKey) -> None:
+        """Nothing of these runs is needed any more."""
+        runs = [key_text(key) for key in keys]
+        self._journal.forget(runs)
+        for run in runs:
+            self._sizes.pop(run, None)
 
     def surplus(self, released: Iterable[RunKey]) -> list[RunKey]:
         """Which of these runs, in the order of their release, are one too many."""

@@ -5,10 +5,9 @@ carries (`prolog`, `training`, `release`). What must be done for it is a functio
 replayed journal asks for exactly the work that a crash left undone.
 """
 
-from dataclasses import replace
-
 from bridge.config import Config
 from bridge.engine import beginning, events, prolog, proofs, release, replies, sightings, stations, training, unattended
+from bridge.engine.replacing import replace
 from bridge.engine.state import Handlers, Phase, Run
 
 _HANDLERS: Handlers = {**beginning.HANDLERS, **sightings.HANDLERS, **replies.HANDLERS, **proofs.HANDLERS}

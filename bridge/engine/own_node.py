@@ -4,9 +4,8 @@ A fault must be local, must last, and must be this node's own: when as many othe
 of one of theirs a moment ago, it is taken for one that all share, the wait goes on, and no node is drained.
 """
 
-from dataclasses import replace
-
 from bridge.config import Config
+from bridge.engine.replacing import replace
 from bridge.engine.state import Judgement, Run
 from bridge.job.faults import Verdict
 from bridge.messages import bridged as messages

@@ -5,11 +5,12 @@ after ten seconds, and then less and less often: slurmctld has other things to d
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 
 from bridge.config import Config
 from bridge.engine.ending import earlier_try
+from bridge.engine.replacing import replace
 from bridge.engine.state import Run
 from bridge.job.faults.images import IMAGE_PULLING
 from bridge.job.faults.row import plain

@@ -4,12 +4,11 @@ A ladder of guards; each ends in a verdict, an answer, or in going on waiting. O
 `job`, `shared` and `gone`; every node judges `node` about itself alone.
 """
 
-from dataclasses import replace
-
 from bridge.config import Config
 from bridge.engine import drain, own_node, progress
 from bridge.engine.ending import Ending, ending_of, requeue_of, told
 from bridge.engine.placing import rendered
+from bridge.engine.replacing import replace
 from bridge.engine.state import Answer, Effort, Judgement, Phase, Run, Suspicion, Workload
 from bridge.errors import AllocationError, BridgeError
 from bridge.job.faults import Finding, Verdict, row, runs

@@ -1,8 +1,7 @@
 """The epilog: from its question to the proof that nothing of the run is left."""
 
-from dataclasses import replace
-
 from bridge.engine import drain, events, training
+from bridge.engine.replacing import replace
 from bridge.engine.state import Effort, Handlers, Phase, Run
 
 

@@ -4,10 +4,9 @@ Unknown is not gone: while the API server or the scan says nothing, the answer w
 comes first, the answer is 1 and Slurm keeps the node from the next job.
 """
 
-from dataclasses import replace
-
 from bridge.config import Config
 from bridge.engine import drain
+from bridge.engine.replacing import replace
 from bridge.engine.state import Answer, Effort, Phase, Run, Workload
 from bridge.job.faults import Fault, Verdict
 from bridge.job.faults.runs import LEFTOVERS, NOT_SCANNED, PODS_REMAIN

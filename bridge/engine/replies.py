@@ -1,9 +1,8 @@
 """What came of the questions to this node and to slurmctld, and what slurmctld was told."""
 
-from dataclasses import replace
-
 from bridge.engine import events
 from bridge.engine.proofs import epilog_began, given_back
+from bridge.engine.replacing import replace
 from bridge.engine.state import Effort, Handlers, Judgement, NodeFault, Phase, Run, Unattended, Workload
 from bridge.job.faults import Verdict, runs, servers
 from bridge.slurm import states

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, Self
 
 from pydantic import ValidationError
@@ -93,6 +94,16 @@ class Rules:
         """The configuration with these rules; with its own where there are none, or one is of another version."""
         if not self.timing:
             return config
+        if not self._applied or self._applied[0] is not config:
+            self._applied[:] = [config, self._applied_to(config)]  # every event of a run asks for it
+        return self._applied[1]
+
+    @cached_property
+    def _applied(self) -> list[Config]:
+        """A configuration, and the same with these rules; none at first."""
+        return []
+
+    def _applied_to(self, config: Config) -> Config:
         known = {name: value for name, value in self.timing.items() if name in Timing.model_fields}
         update = {"timing": config.timing.model_copy(update=known), "on_job_fault": self.on_job_fault}
         return config.model_copy(update=update | {"node_fault_limit": self.node_fault_limit})
@@ -100,13 +111,33 @@ class Rules:
     def sited(self, config: Config) -> Config:
         """The configuration by which the run is rendered; its own where there is none, or this version has no way to
         read it any more."""
-        if not self.site:
-            return config
+        return _SITES.of(config, self.site) if self.site else config
+
+
+class _Sites:
+    """Configurations with the sections of a run. The next run nearly always has the same as the last one, and a replay
+    asks for those of each."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Config, Mapping[str, Any], Config] | None = None
+
+    def of(self, config: Config, site: Mapping[str, Any]) -> Config:
+        """The configuration with these sections; as it is where they cannot be read."""
+        last = self._last
+        if last is None or last[0] is not config or last[1] != site:
+            self._last = last = config, site, self._made(config, site)
+        return last[2]
+
+    @staticmethod
+    def _made(config: Config, site: Mapping[str, Any]) -> Config:
         today = config.model_dump(mode="json", exclude_unset=True, exclude=set(_SITE))
         try:
-            return Config.model_validate(today | dict(self.site), extra="ignore")
+            return Config.model_validate(today | dict(site), extra="ignore")
         except ValidationError:
             return config
+
+
+_SITES = _Sites()
 
 
 def _place(config: Config, namespace: str) -> Place:

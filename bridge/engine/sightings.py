@@ -1,9 +1,9 @@
 """What the watches tell of a run's workload and pods, and what that makes of them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from bridge.engine import events
+from bridge.engine.replacing import replace
 from bridge.engine.state import Handlers, Run, Suspicion, Workload
 from bridge.job import faults
 from bridge.job.faults import Finding, images

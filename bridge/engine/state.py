@@ -1,11 +1,12 @@
 """What a node's daemon knows of one run. Built by replaying events, never stored itself."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Self
 
 from bridge.config import Config
+from bridge.engine.replacing import replace
 from bridge.engine.rules import Rules
 from bridge.job.faults import Fault, Finding, Verdict
 from bridge.job.ids import RunKey, pod_name, workload_name

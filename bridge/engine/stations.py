@@ -5,8 +5,8 @@ clocks differed by when the prolog or the epilog began: times of the boot clock 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from bridge.engine.replacing import replace
 from bridge.engine.state import Phase, Run, Workload
 
 STATIONS: dict[str, Callable[[Run], bool]] = {

@@ -1,8 +1,7 @@
 """While the script runs: who ended, how, and what that makes of the run."""
 
-from dataclasses import replace
-
 from bridge import wellknown
+from bridge.engine.replacing import replace
 from bridge.engine.state import Outcome, Run, Workload
 from bridge.job.faults import Finding, runs
 from bridge.job.faults.containers import RANK_FAILED

@@ -6,8 +6,7 @@ So until the hook is back nothing is made, opened, judged or deleted. When the h
 told of the pods, what is seen now decides: a run that started goes on, any other one was left by its hook.
 """
 
-from dataclasses import replace
-
+from bridge.engine.replacing import replace
 from bridge.engine.replies import judged
 from bridge.engine.state import Answer, Judgement, Phase, Run, Workload
 from bridge.job.faults import runs
