@@ -91,6 +91,10 @@ class Desk:
         """Whether a hook that slurmd waits for waits for this run's answer."""
         return any(hook.key == key and hook.phase == phase and not hook.request.lingers for hook in self._hooks)
 
+    def waits_for_release_of(self, key: RunKey) -> bool:
+        """Whether an epilog of this run's job waits."""
+        return any(hook.waits_for_release_of(key) for hook in self._hooks)
+
     def answer(
         self, hook: Hook, answer: Answer, released: tuple[Mark, ...] = (), timeline: dict[str, str] | None = None
     ) -> bool:

@@ -135,7 +135,6 @@ class Engine:
         self._end_what_a_boot_ended()
         self._take_up_prologs()
         self._hub.expect(key for key, run in self._runs.items() if run.phase is Phase.RUNNING)
-        self._show()  # before anything is done: a sweep spares the runs that it is shown
         self._act()
         log.info("recovered", runs=len(self._runs))
 
@@ -169,6 +168,7 @@ class Engine:
             self._wake()
             self._ledger.commit()
             self._act()
+            self._forget_old()
 
     def _next_batch(self) -> list[Message]:
         try:
@@ -225,7 +225,7 @@ class Engine:
         remember(self._runs, before, after)
         self._touched.add(key)
         now_released = after.phase is Phase.RELEASED and (before is None or before.phase is not Phase.RELEASED)
-        if now_released and not any(hook.waits_for_release_of(key) for hook in self._desk):
+        if now_released and not self._desk.waits_for_release_of(key):
             self._reception.proven_gone(after.mark)
         self._ledger.enter(before, after, event)
         _tell(before, after, event)
@@ -300,14 +300,13 @@ class Engine:
     # -- acting on what was decided
 
     def _act(self) -> None:
+        self._show()  # first: who is told something can see it, and a sweep spares the runs that it is shown
+        self._reception.answer(self._runs)  # before threads begin that would have the processor, too: somebody waits
         at = clock.now()
         for key in self._touched & self._runs.keys():
             self._reconcile(self._runs[key], at)
         self._touched = set()
         self._scan(at)
-        self._forget_old()
-        self._show()
-        self._reception.answer(self._runs)  # last: who was told something can see it
 
     def _reconcile(self, run: Run, at: float) -> None:
         assert self._executor is not None
@@ -337,10 +336,13 @@ class Engine:
 
     def _forget_old(self) -> None:
         released = (key for key, run in self._runs.items() if run.phase is Phase.RELEASED)
-        for key in self._ledger.surplus(released):
-            if not any(hook.waits_for_release_of(key) for hook in self._desk):  # its answer names the run
+        # Not one that a hook waits for: its answer names the run.
+        old = [key for key in self._ledger.surplus(released) if not self._desk.waits_for_release_of(key)]
+        if old:
+            for key in old:
                 del self._runs[key]
-                self._ledger.forget(key)
+            self._ledger.forget(*old)
+            self._show()
 
     def _show(self) -> None:
         with self.changed:

@@ -5,7 +5,7 @@ events of a released run are removed after a while.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,16 +56,8 @@ class Journal:
 
     def append(self, lines: Iterable[Line]) -> None:
         """Write these lines in one synced transaction. Raises sqlite3.Error: the daemon must stop then."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            self._db.executemany(
-                "INSERT INTO event (run, wall, body) VALUES (?, ?, ?)",
-                [(line.run, line.wall, line.body) for line in lines],
-            )
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        rows = [(line.run, line.wall, line.body) for line in lines]
+        self._transact("INSERT INTO event (run, wall, body) VALUES (?, ?, ?)", rows)
 
     def lines(self) -> Iterator[Line]:
         """Every line, in the order of writing."""
@@ -77,9 +69,9 @@ class Journal:
         rows = self._db.execute("SELECT run, COUNT(*), SUM(LENGTH(body)) FROM event GROUP BY run")
         return {run: (count, size) for run, count, size in rows}
 
-    def forget(self, run: str) -> None:
-        """Remove the events of a released run."""
-        self._db.execute("DELETE FROM event WHERE run = ?", (run,))
+    def forget(self, runs: Iterable[str]) -> None:
+        """Remove the events of released runs, in one transaction. Raises sqlite3.Error."""
+        self._transact("DELETE FROM event WHERE run = ?", [(run,) for run in runs])
 
     def note(self, name: str, default: str) -> str:
         """A single value kept beside the events: the stored one, or the default."""
@@ -93,6 +85,16 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+    def _transact(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """One statement for each of these rows, all or none."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.executemany(statement, rows)
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
 
     def _check_schema(self, path: Path) -> None:
         if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():

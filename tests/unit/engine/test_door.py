@@ -255,7 +255,7 @@ def test_two_prologs_at_the_door_scan_once_and_both_pass(world: World) -> None:
 
 
 def test_a_scan_whose_hook_was_answered_and_killed_is_asked_for_again(world: World) -> None:
-    node, job = world.node(epilog_deadline=LONG, prolog_deadline=0.1), world.job()
+    node, job = world.node(epilog_deadline=LONG, prolog_deadline=1), world.job()
     unproven(world, node, job)
     hook = node.mortal_foreign_prolog(8)
     assert [hook.hears()["kind"] for _ in range(2)] == ["scan", "answer"]

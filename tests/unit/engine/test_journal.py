@@ -2,11 +2,14 @@
 
 import queue
 from collections import Counter
+from unittest.mock import create_autospec
 
 import pytest
 
 from bridge.engine import events, ledger
+from bridge.engine.executor import Executor
 from bridge.engine.inbox import Happened
+from bridge.engine.loop import Engine
 from bridge.engine.recover import key_of, key_text
 from bridge.engine.state import Phase
 from bridge.errors import ConfigError
@@ -37,6 +40,27 @@ def test_released_runs_are_kept_up_to_a_number_and_the_oldest_go(world: World, m
     eventually(lambda: [key.job_id for key in node.engine.runs] == [8, 9])
     assert {run for run, _ in node.journalled()} == {"demo/8/0", "demo/9/0"}
     assert node.replayed() == node.engine.runs
+
+
+def test_a_daemon_is_ready_before_it_forgets(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks wait for it, and nobody for what it no longer needs."""
+    node = world.node()
+    for number in (7, 8, 9):
+        whole_life(world, node, world.job(id=number, gpus=0))
+    forgets, recover = create_autospec(Journal.forget, side_effect=Journal.forget), Engine.recover
+
+    def fewer_from_now_on(engine: Engine, executor: Executor) -> None:
+        monkeypatch.setattr(ledger, "KEPT_RUNS", 1)
+        recover(engine, executor)
+
+    monkeypatch.setattr(Engine, "recover", fewer_from_now_on)
+    monkeypatch.setattr(Journal, "forget", forgets)
+    _, recovered = node.crash()
+    assert [key.job_id for key in recovered] == [7, 8, 9]
+    node.engine.happened(RunKey("demo", 9, 0), events.Ticked(1.0))  # a turn of the engine
+    eventually(lambda: [key.job_id for key in node.engine.runs] == [9])
+    assert forgets.call_count == 1
+    assert {run for run, _ in node.journalled()} == {"demo/9/0"}
 
 
 def test_a_run_that_is_not_released_is_never_pruned(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,11 +36,14 @@ def test_a_batch_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_a_released_run_is_forgotten_alone(tmp_path: Path) -> None:
+def test_released_runs_are_forgotten_alone_and_all_or_none(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    journal.append([Line("a/1/0", b"one", 1.0), Line("a/2/0", b"two", 2.0)])
-    journal.forget("a/1/0")
-    assert lines(journal) == [("a/2/0", b"two")]
+    journal.append([Line(f"a/{number}/0", b"told", 1.0) for number in (1, 2, 3)])
+    with pytest.raises(sqlite3.Error):
+        journal.forget(["a/1/0", object()])  # type: ignore[list-item]
+    assert [run for run, _ in lines(journal)] == ["a/1/0", "a/2/0", "a/3/0"]
+    journal.forget(["a/1/0", "a/3/0"])
+    assert lines(journal) == [("a/2/0", b"told")]
     journal.close()
 
 
@@ -72,7 +75,7 @@ def test_a_file_that_is_mostly_free_is_made_small_at_a_start(tmp_path: Path, mon
     monkeypatch.setattr("bridge.store.journal._FREE_LIMIT", 512 * 1024)
     journal = Journal(tmp_path)
     journal.append([Line("a/1/0", b"x" * 1024 * 1024, 1.0), Line("a/2/0", b"kept", 2.0)])
-    journal.forget("a/1/0")
+    journal.forget(["a/1/0"])
     journal.close()
     assert (tmp_path / FILE).stat().st_size > 1024 * 1024
     journal = Journal(tmp_path)
