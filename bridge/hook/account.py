@@ -7,6 +7,8 @@ from bridge.messages import hook as messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Optional
+
     from bridge.hook.job import Job
 
 
@@ -26,24 +28,40 @@ def lookup(job: "Job", seconds: float) -> "Account":
     Only the primary group where the name service fails, hangs or does not know the user: less access,
     never more. Raises ValueError when slurmd did not say whose job this is.
     """
-    if job.uid is None or job.gid is None:
-        raise ValueError(messages.NO_ACCOUNT)
-    uid, gid, user = job.uid, job.gid, job.user
+    return Lookup(job, seconds).collect()
 
-    def ask() -> bytes:
-        import pwd  # NSS: may load modules, may ask a server, may hang
+
+class Lookup:
+    """A look-up that is made while the hook does other things. Raises what `lookup` raises."""
+
+    def __init__(self, job: "Job", seconds: float) -> None:
+        if job.uid is None or job.gid is None:
+            raise ValueError(messages.NO_ACCOUNT)
+        uid, gid, user = self._uid, self._gid, self._user = job.uid, job.gid, job.user
+        self._child: "Optional[child.Child]" = None
+
+        def ask() -> bytes:
+            import pwd  # NSS: may load modules, may ask a server, may hang
+
+            try:
+                user_name = pwd.getpwuid(uid).pw_name
+            except KeyError:
+                user_name = user
+            return b" ".join(b"%d" % group for group in os.getgrouplist(user_name, gid))
 
         try:
-            user_name = pwd.getpwuid(uid).pw_name
-        except KeyError:
-            user_name = user
-        return b" ".join(b"%d" % group for group in os.getgrouplist(user_name, gid))
+            self._child = child.start(ask, seconds)
+        except OSError:
+            pass  # no process to be had: the primary group it is
 
-    try:
-        groups = [int(number) for number in child.start(ask, seconds).reply().split()]
-    except (child.LateError, child.DiedError, OSError):
-        groups = []
-    return Account(uid, gid, sorted({gid, *groups}), user or "uid %d" % uid)
+    def collect(self) -> "Account":
+        """To be called once."""
+        try:
+            told = b"" if self._child is None else self._child.reply()
+            groups = [int(number) for number in told.split()]
+        except (child.LateError, child.DiedError, OSError):
+            groups = []
+        return Account(self._uid, self._gid, sorted({self._gid, *groups}), self._user or "uid %d" % self._uid)
 
 
 def become(account: "Account") -> None:

@@ -7,15 +7,17 @@ has to wait for it; and the hook goes on at the deadline whether or not the chil
 
 import os
 import select
-import signal
 import time
 
 from bridge.messages import hook as messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
     from typing import Optional
+else:
+    import _signal as signal  # see `client`
 
 OUTPUT_LIMIT = 2 * 1024 * 1024
 

@@ -4,26 +4,12 @@ Exit 0 lets Slurm go on; exit 1 drains this node, so it stands for a fault of th
 GPUs that are not proven free.
 """
 
-import base64
+import binascii
 import os
-import signal
 import time
 
-from bridge.hook import (
-    account,
-    conversation,
-    core,
-    lingering,
-    markers,
-    output,
-    paths,
-    scan,
-    scontrol,
-    spec_reader,
-    timeline,
-    token,
-)
 from bridge.hook import child as children
+from bridge.hook import conversation, core, markers, paths
 from bridge.hook.job import Job
 from bridge.hook.word import printable
 from bridge.messages import hook as messages
@@ -31,12 +17,16 @@ from bridge.wire import frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Mapping
     from typing import Optional
 
+    from bridge.hook import account, token
     from bridge.hook.account import Account
     from bridge.hook.conversation import Message
     from bridge.hook.paths import Paths, Patience
+else:
+    import _signal as signal  # what `signal` adds to it is an enum, which takes milliseconds to import
 
 
 def main(argv: "list[str]") -> None:
@@ -78,9 +68,13 @@ class Hook:
             return self._foreign()
         if self.job.id is None:
             return self.fail(messages.NO_JOB_ID.sentence())
+        asked = self._ask_around() if self.job.on_batch_node else None
         # Before anybody can start anything for this run: from here on only a proven epilog frees the node.
         markers.write(self.paths.markers, self.job.id, self.job.marker())
-        return self._ask(self._bridge_request(), self.patience.prolog)
+        request = conversation.request("prolog", True, self.job.env)
+        if asked is not None:
+            self._add_what_is_asked_once(request, *asked)
+        return self._ask(request, self.patience.prolog)
 
     def epilog(self) -> int:
         """Exit code of the epilog."""
@@ -133,40 +127,45 @@ class Hook:
             self._linger(request)
         return self._act(answer)
 
-    def _bridge_request(self) -> "Message":
-        request = conversation.request("prolog", True, self.job.env)
-        mint = self._mint() if self.job.on_batch_node else None  # runs beside the reading of the spec
-        self._account = account.lookup(self.job, self.patience.groups)
+    def _ask_around(self) -> "tuple[token.Mint, account.Lookup]":
+        """What takes other programs and the name service their time, while the hook writes its marker."""
+        from bridge.hook import account, token
+
+        mint = token.Mint(self.job, time.time(), self.paths, self.patience.token)
+        return mint, account.Lookup(self.job, self.patience.groups)
+
+    def _add_what_is_asked_once(self, request: "Message", mint: "token.Mint", who: "account.Lookup") -> None:
+        """By the batch node, for all."""
+        self._account = who.collect()
         request["groups"] = self._account.groups
-        if mint is not None:
-            request["spec"] = self._spec(self._account)
-            self._add_token(request, mint)
-            self._make_fit(request)
-        return request
+        request["spec"] = self._spec(self._account)
+        self._add_token(request, mint)
+        self._make_fit(request)
 
     def _spec(self, who: "Account") -> "dict[str, str]":
+        from bridge.hook import spec_reader
+
         try:
             path, data = spec_reader.read(self.job, who, self.patience.spec)
         except spec_reader.UnreadableError as error:
             return {"path": printable((self.job.spec or b"").decode("utf-8", "replace")), "error": str(error)}
-        return {"path": path, "data": base64.b64encode(data).decode()}
+        return {"path": path, "data": binascii.b2a_base64(data, newline=False).decode()}
 
     @staticmethod
     def _make_fit(request: "Message") -> None:
         """A spec that just fits by itself and not beside the job's groups and nodes is the job's own fault."""
         try:
-            frames.encode(request)
+            conversation.framed(request)
         except frames.FrameError as error:
             spec = request["spec"]
             path = spec.get("path") if isinstance(spec, dict) else None
             sentence = messages.SPEC_TOO_LARGE_BESIDE.sentence(path=path, why=error)
             request["spec"] = {"path": path, "error": sentence}
 
-    def _mint(self) -> "token.Mint":
-        return token.Mint(self.job, time.time(), self.paths, self.patience.token)
-
     @staticmethod
     def _add_token(request: "Message", mint: "token.Mint") -> None:
+        from bridge.hook import token
+
         try:
             request["token"] = mint.collect()
         except token.NoTokenError as error:
@@ -186,6 +185,8 @@ class Hook:
 
     def _scan(self, message: "Message") -> "Message":
         """The answer to a scan frame."""
+        from bridge.hook import scan  # not while the daemon waits for the question; so below
+
         found: "list[dict[str, object]]" = []
         fault = None
         try:
@@ -215,6 +216,8 @@ class Hook:
         return 1
 
     def _linger(self, request: "Message") -> None:
+        from bridge.hook import lingering
+
         try:
             lingering.stay(request, self.paths, self.patience, self._scan, self._unmark)
         except OSError as error:
@@ -228,12 +231,16 @@ class Hook:
 
     def _tell(self, path: str, message: str) -> None:
         """Best effort: the job's comment says the same."""
+        from bridge.hook import output
+
         who = self._owner()
         if who is not None and output.is_of(self.job, path):
             output.append(path, message, self.job, who, self.patience.output)
 
     def _leave(self, path: str, text: str) -> None:
         """Best effort, and not a word about it: the epilog is over, and nobody would read it."""
+        from bridge.hook import output, timeline
+
         try:
             if path and text and output.is_of(self.job, path):
                 timeline.leave(path, text, self.job, self.patience)
@@ -242,6 +249,8 @@ class Hook:
 
     def _requeue(self, order: "dict[str, object]") -> None:
         """Where it cannot be done the script starts, and `bridgectl attach` ends it with the reason."""
+        from bridge.hook import scontrol
+
         who = self._owner()
         fault = messages.OWNER_UNKNOWN if who is None else ""
         if who is not None:
@@ -250,6 +259,8 @@ class Hook:
             _say(messages.NOT_REQUEUED.sentence(job=self.job.id, why=fault))
 
     def _owner(self) -> "Optional[Account]":
+        from bridge.hook import account
+
         try:
             self._account = self._account or account.lookup(self.job, self.patience.groups)
         except ValueError:

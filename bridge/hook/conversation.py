@@ -3,21 +3,24 @@
 The same request is sent again on every new connection; asking twice is harmless.
 """
 
-import socket
 import time
 
 from bridge import wellknown
+from bridge.hook import plain
 from bridge.messages import hook as messages
 from bridge.wire import frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from typing import Optional
 
     from bridge.messages import Message as Told
 
     Message = dict[str, object]
+else:
+    import _socket as socket  # what `socket` adds to it takes as long to import as Python to start
 
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", 7)  # named since Python 3.7
 _PAUSE_FIRST = 0.02
@@ -82,7 +85,7 @@ class Conversation:
             sock.settimeout(left)
             sock.connect(self._path)
             channel = frames.Channel(sock)
-            channel.send(self._request)
+            sock.sendall(framed(self._request))
             answer = self._listen(channel)
             if answer is not None:
                 return answer
@@ -150,6 +153,11 @@ class Conversation:
         waited = time.monotonic() - self._alone_since
         why = "%s: %s" % (self._path, self._fault or messages.MUTE)
         return NoAnswerError(messages.DAEMON_SILENT, seconds=waited, why=why)
+
+
+def framed(request: "Message") -> bytes:
+    """The frame of a question. Raises FrameError where it is too large."""
+    return frames.framed(plain.dumps(request).encode())
 
 
 def request(phase: str, bridge: bool, env: "dict[str, str]") -> "Message":

@@ -6,10 +6,10 @@ it either).
 """
 
 import errno
-import json
 import os
 import stat
 
+from bridge.hook import plain
 from bridge.messages import hook as messages
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ def write(directory: str, job_id: int, content: "Content") -> None:
     try:
         place = _open(directory)
         try:
-            _write(place, str(job_id), json.dumps(content, sort_keys=True).encode() + b"\n")
+            _write(place, str(job_id), plain.dumps(content).encode() + b"\n")
         finally:
             os.close(place)
     except OSError as error:
@@ -90,6 +90,8 @@ def remove(directory: str, job_id: int, run: "Optional[tuple[int, int]]" = None)
 
 
 def _read(place: int, job_id: int) -> "Content":
+    import json  # see `plain`
+
     fd = os.open(str(job_id), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
     try:
         content = json.loads(os.read(fd, 65536).decode())

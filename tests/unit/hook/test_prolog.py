@@ -340,7 +340,7 @@ def test_without_a_daemon_it_is_stopped_only_if_it_has_gpus(stage: Stage, gpus: 
 
 
 def test_a_fault_of_the_hook_is_one_sentence(stage: Stage) -> None:
-    env = stage.job(SLURMD_NODENAME="n2")
+    env = stage.job(SLURMD_NODENAME="n1")
     del env["SLURM_JOB_UID"]
     code, said = stage.hook("prolog", env).ends()
     assert code == 1

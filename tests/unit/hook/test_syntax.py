@@ -27,6 +27,7 @@ def test_start_imports_little() -> None:
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code % str(ROOT)], capture_output=True, check=True)
     loaded = set(done.stdout.decode().split())
     assert not loaded & {"argparse", "logging", "subprocess", "typing", "pwd", "glob", "threading", "asyncio"}
+    assert not loaded & {"enum", "re", "collections", "functools", "signal", "socket", "json", "base64"}
     assert {name for name in loaded if name.startswith("bridge.") and not name.startswith("bridge.hook")} == {
         "bridge.messages",
         "bridge.messages.hook",
