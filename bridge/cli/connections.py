@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bridge.job.faults.row import printable
+from bridge.job.words import printable
 
 
 def tell(status: Mapping[str, Any]) -> None:

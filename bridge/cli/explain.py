@@ -15,7 +15,8 @@ from bridge.cli.jobid import job_id
 from bridge.cli.sources import Told
 from bridge.errors import Misused
 from bridge.job.faults import Moment, Verdict, row
-from bridge.job.faults.row import CONSEQUENCES, Fault, printable
+from bridge.job.faults.row import CONSEQUENCES, Fault
+from bridge.job.words import printable
 from bridge.messages import bridgectl as messages
 
 _WIDTH = 100

@@ -16,8 +16,8 @@ from bridge.engine.state import Run, Workload
 from bridge.errors import Conflict, Forbidden, Invalid, NotFound, RemoteError
 from bridge.job.faults import Finding, Verdict, admission, observed, runs
 from bridge.job.faults.pod_events import PodEvent, telling
-from bridge.job.faults.row import plain
 from bridge.job.pods import PodFacts, pod_facts, workload_facts
+from bridge.job.words import plain
 from bridge.kube.api import Change, Kubernetes, Object, Selector
 
 _EVENTS_PAUSE, _EVENTS_LONGEST = 5.0, 60.0  # seconds between two looks at the events of a pod: the first, and at most

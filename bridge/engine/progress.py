@@ -13,8 +13,8 @@ from bridge.engine.ending import earlier_try
 from bridge.engine.replacing import replace
 from bridge.engine.state import Run
 from bridge.job.faults.images import IMAGE_PULLING
-from bridge.job.faults.row import plain
 from bridge.job.pods import PodFacts, epoch
+from bridge.job.words import plain
 
 _WORTH = 10.0  # seconds from which on a pull is told
 _PAUSE, _TIMES, _LONGEST = 20.0, 3.0, 300.0  # seconds between two reports: the first, each next so many times as long

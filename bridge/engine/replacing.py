@@ -17,7 +17,7 @@ else:
         known = len(fields)
         fields.update(changes)
         if len(fields) != known:
-            raise TypeError(f"{type(record).__name__} has no such field: {', '.join(changes)}")
+            raise TypeError(f"{type(record).__name__}({', '.join(changes)})")
         return copy
 
 

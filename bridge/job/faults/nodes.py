@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bridge.job.faults.row import Fault, Finding, Subject, Verdict, plain
+from bridge.job.faults.row import Fault, Finding, Subject, Verdict
 from bridge.job.pods import epoch
+from bridge.job.words import plain
 
 Object = dict[str, Any]
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-_WORDS_LIMIT = 700  # characters of one word that goes into a sentence: a registry or an image may have written it
+from bridge.job.words import plain
 
 
 class Verdict(Enum):
@@ -136,17 +136,6 @@ class Finding:
     fault: Fault
     sentence: str
     rank: int = -1
-
-
-def printable(text: str) -> str:
-    """Somebody else's words for a terminal: no control characters."""
-    return "".join(char if char.isprintable() else " " for char in text)
-
-
-def plain(text: str) -> str:
-    """Somebody else's words on one line, without control characters, and not too many of them."""
-    words = " ".join(printable(text[: 4 * _WORDS_LIMIT]).split())
-    return words if len(words) <= _WORDS_LIMIT else words[: _WORDS_LIMIT - 1] + "…"
 
 
 UNKNOWN = Fault(

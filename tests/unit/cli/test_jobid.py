@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bridge import wellknown
-from bridge.cli import main, slurm, sources
+from bridge.cli import slurm, sources, views
 from bridge.cli.jobid import JobId, job_id
 from bridge.errors import BridgeError, Misused
 
@@ -108,7 +108,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch) -> dict[int, dict[str, Any]]:
         return {"run": runs[question["job"]]}
 
     monkeypatch.setattr(sources, "has_daemon", lambda: True)
-    for module in (sources, main):
+    for module in (sources, views):
         monkeypatch.setattr(module, "ask_once", ask_once)
     return runs
 

@@ -32,9 +32,10 @@ from bridge.errors import (
 from bridge.job.faults import TABLE, UNKNOWN, Fault, Finding, Moment, Verdict, admission, finding, row, runs
 from bridge.job.faults.pod_events import PodEvent, of_event, telling
 from bridge.job.faults.pods import failure, how_it_ended
-from bridge.job.faults.row import CONSEQUENCES, plain
+from bridge.job.faults.row import CONSEQUENCES
 from bridge.job.faults.servers import of_kubernetes, of_slurm
 from bridge.job.pods import PodFacts, pod_facts
+from bridge.job.words import plain
 from bridge.kube.answers import refusal
 from bridge.slurmrest.errors import content
 from tests.fault_rows import NOT_HERE, ON_THE_STACK
