@@ -53,6 +53,10 @@ many-ranks: venv ## The output of more ranks than are followed unasked, on seven
 flood: venv ## A minute of output at full speed (SKB_FLOOD=SECONDS)
 	pytest --verbose --capture=no -o timeout=1800 tests/integration/soak/test_flood.py
 
+.PHONY: soak
+soak: venv ## Ten thousand runs through one daemon, whose memory, threads and files stay what they are (SKB_RUNS=NUMBER)
+	pytest --verbose --capture=no -o timeout=21600 tests/integration/soak/test_many_runs.py
+
 # Each figure once for a commit: what was interrupted goes on. ANEW=1 measures again, FIGURES="prolog-1 attach" only those,
 # PROFILE=1 keeps flame graphs of the worst three, as a full bench does.
 .PHONY: bench

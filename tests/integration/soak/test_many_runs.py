@@ -1,0 +1,81 @@
+"""Ten thousand runs through one daemon: `make soak`. Not a part of `make test`.
+
+The node is imitated by KWOK; daemon, hooks, credential, policies and API server are real. An hour on a quiet machine;
+SKB_RUNS=NUMBER for fewer.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.fleet import Fleet, fleet
+
+from ..stack import Stack
+
+_RUNS = int(os.environ.get("SKB_RUNS", "10000"))
+_KEPT = 250  # runs until the journal has as many as it keeps: so far memory may grow
+_AT_ONCE = 4
+_BLOCK = 50  # runs between two looks at the daemon at rest
+_FIRST = 700_000  # numbers of jobs that no Slurm has given
+_RESIDENT = 80.0  # megabytes, of the design's budgets
+_MORE = 4.0  # megabytes more than at first that are no leak: a heap is not the same twice
+
+
+@dataclass(frozen=True)
+class Look:
+    """The daemon after so many runs."""
+
+    runs: int
+    megabytes: float
+    threads: int
+    files: int
+
+
+def test_memory_threads_and_files_stay_what_they_are(stack: Stack) -> None:
+    with fleet(stack, 1) as node:
+        looks = list(_looks(node, _RUNS))
+    first = next(look for look in looks if look.runs >= min(_KEPT, _RUNS // 2))
+    last = looks[-1]
+    assert max(look.megabytes for look in looks) <= _RESIDENT
+    assert last.megabytes <= first.megabytes + _MORE
+    assert last.threads <= first.threads
+    assert last.files <= first.files
+
+
+def _looks(node: Fleet, runs: int) -> Iterator[Look]:
+    """One at the start, and one after each block of runs."""
+    yield _looked(node, 0)
+    with ThreadPoolExecutor(_AT_ONCE) as hands:
+        for begun in range(0, runs, _BLOCK):
+            count, at = min(_BLOCK, runs - begun), time.monotonic()
+            jobs = range(_FIRST + begun, _FIRST + begun + count)
+            list(hands.map(lambda job: [node.hooks(phase, job) for phase in ("prolog", "epilog")], jobs))
+            seconds = time.monotonic() - at
+            look = _looked(node, begun + count)
+            print(
+                f"{look.runs} runs: {look.megabytes:.1f} MB, {look.threads} threads, {look.files} files, "
+                f"{count / seconds:.1f} runs a second",
+                flush=True,
+            )
+            yield look
+
+
+def _looked(node: Fleet, runs: int) -> Look:
+    """The least of some seconds: what belongs to a run that is over may end a moment later."""
+    looks = [_now(node, runs)]
+    for _ in range(3):
+        time.sleep(1)
+        looks.append(_now(node, runs))
+    return Look(runs, looks[-1].megabytes, min(look.threads for look in looks), min(look.files for look in looks))
+
+
+def _now(node: Fleet, runs: int) -> Look:
+    (daemon,) = Path(f"/proc/{node.process}/task/{node.process}/children").read_text(encoding="ascii").split()
+    place = Path(f"/proc/{daemon}")
+    lines = place.joinpath("status").read_text(encoding="ascii").splitlines()
+    told = dict(line.split(":", 1) for line in lines)
+    resident, threads = int(told["VmRSS"].split()[0]) * 1024 / 1e6, int(told["Threads"])
+    return Look(runs, resident, threads, sum(1 for _ in place.joinpath("fd").iterdir()))
