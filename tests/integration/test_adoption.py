@@ -40,8 +40,8 @@ def lost(stack: Stack, node: str, what: str) -> None:
 
 
 def counting(stack: Stack, *options: str, then: str = "exit 0") -> Job:
-    """A job of which each rank counts for some seconds."""
-    return stack.submit(container_job(stack.images["small"], f"{_COUNT}; {then}"), "-c1", *options)
+    """A job of which each rank counts for some seconds, and trains until it is let go."""
+    return stack.submit(container_job(stack.images["small"], f"{_COUNT}; {UNTIL_LET_GO}; {then}"), "-c1", *options)
 
 
 def adoptions(stack: Stack, node: str, job: Job) -> set[bool]:
@@ -58,6 +58,10 @@ def test_a_lost_journal_changes_nothing_for_a_training(stack: Stack, what: str) 
         eventually(lambda: all(stack.output(job).count("line 2\n") == 2 for job in (well, failing)), 60, "training")
         for node in NODES:
             lost(stack, node, what)
+        for node in NODES:
+            eventually(lambda node=node: adoptions(stack, node, well) == {True}, 60, f"adoption by {node}")  # type: ignore[misc]
+        for job in (well, failing):
+            stack.let_go(job)
         stack.await_ended([well, failing], 90)
         stack.await_idle(60)  # their epilogs are over, too
         assert [stack.sacct(job, "State,ExitCode") for job in (well, failing)] == ["COMPLETED|0:0", "FAILED|3:0"]
@@ -68,7 +72,6 @@ def test_a_lost_journal_changes_nothing_for_a_training(stack: Stack, what: str) 
         assert "exited 3" in said[-1]
         assert "2/2 ranks exited 0" in stack.comment(well)
         assert "exited 3" in stack.comment(failing)
-        assert {node: adoptions(stack, node, well) for node in NODES} == {node: {True} for node in NODES}
         for node in NODES:
             stack.epilog_answered(node, well)
 
@@ -114,10 +117,11 @@ def test_without_its_marker_slurmctlds_word_keeps_a_training_and_ends_it(stack: 
     )
     stack.await_ended([late], 60)
     assert f"job {late.id} asks for the bridge (k8s=job.yaml), but no prolog of it has come" in stack.output(late)
-    well, cancelled = counting(stack, *where), counting(stack, *where, then="trap 'exit 143' TERM; sleep 300 & wait")
+    well, cancelled = counting(stack, *where), counting(stack, *where)
     eventually(lambda: all("line 2\n" in stack.output(job) for job in (well, cancelled)), 60, "training")
     lost(stack, node, "everything")
     eventually(lambda: adoptions(stack, node, well) == adoptions(stack, node, cancelled) == {False}, 60, "adoption")
+    stack.let_go(well)
     stack.await_ended([well], 60)
     assert stack.sacct(well, "State,ExitCode") == "COMPLETED|0:0"
     said = stack.output(well).splitlines()
