@@ -2,6 +2,7 @@
 
 import argparse
 import faulthandler
+import gc
 import os
 import signal
 import socket
@@ -130,6 +131,8 @@ class Daemon:
         faulthandler.enable()  # where every thread was, when the watchdog ends us; no values
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._engine.post(Stop()))
+        # The libraries' objects stay for good, and a collection that looks at them all stops every thread for 50 ms.
+        gc.freeze()
         self._engine.recover(self._executor)
         for server in self._servers:
             server.start()

@@ -126,7 +126,7 @@ class Engine:
     # -- the engine's thread
 
     def recover(self, executor: Executor) -> None:
-        """Replay the journal and take up what it left undone."""
+        """Replay the journal; what it left undone is taken up by `run`, when hooks are answered again already."""
         self._executor = executor
         self._runs = replayed(self._config, self._journal)
         self._touched = set(self._runs)
@@ -135,7 +135,7 @@ class Engine:
         self._end_what_a_boot_ended()
         self._take_up_prologs()
         self._hub.expect(key for key, run in self._runs.items() if run.phase is Phase.RUNNING)
-        self._act()
+        self._show()  # a sweep spares the runs that it is shown
         log.info("recovered", runs=len(self._runs))
 
     def _end_what_a_boot_ended(self) -> None:
@@ -156,6 +156,7 @@ class Engine:
 
     def run(self) -> None:
         """Serve until `Stop` comes. A failed journal write ends the daemon: nothing is done unwritten."""
+        self._act()
         while True:
             batch = self._next_batch()
             self.beat = clock.now()

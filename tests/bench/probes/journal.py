@@ -1,9 +1,9 @@
 """Makes a journal of many runs out of one, and says how long sqlite3 alone reads it: JSON of seconds.
 
-    journal.py FROM DIRECTORY JOB COUNT
+    journal.py FROM DIRECTORY JOB COUNT LIVE
 
 FROM is a journal that is not in use, JOB the run of it that is written COUNT times, under other numbers, to the journal
-in DIRECTORY, which stays the owner's of DIRECTORY.
+in DIRECTORY, which stays the owner's of DIRECTORY. The last LIVE of them have not come to their epilog.
 """
 
 import json
@@ -24,13 +24,14 @@ def lines(source: Path, job: str) -> list[tuple[str, float, bytes]]:
     return list(found)
 
 
-def write(target: Path, events: list[tuple[str, float, bytes]], job: str, count: int) -> None:
+def write(target: Path, events: list[tuple[str, float, bytes]], job: str, count: int, live: int) -> None:
     """The runs one behind the other."""
+    epilog = next(at for at, (_, _, body) in enumerate(events) if b'"kind":"epilog_began"' in body)
     database = sqlite3.connect(target, isolation_level=None)
     database.execute("BEGIN")
     database.execute("DELETE FROM event")
     for number in range(FIRST, FIRST + count):
-        for run, wall, body in events:
+        for run, wall, body in events if number < FIRST + count - live else events[:epilog]:
             text = body.decode().replace(f"-{job}-", f"-{number}-").replace(f'"job_id":{job}', f'"job_id":{number}')
             name = run.replace(f"/{job}/", f"/{number}/")
             database.execute("INSERT INTO event (run, wall, body) VALUES (?, ?, ?)", (name, wall, text.encode()))
@@ -40,12 +41,13 @@ def write(target: Path, events: list[tuple[str, float, bytes]], job: str, count:
 
 def main() -> None:
     """Write, then read."""
-    source, directory, job, count = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    source, directory, job = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    count, live = int(sys.argv[4]), int(sys.argv[5])
     target = directory / source.name
     for old in directory.glob(f"{source.name}*"):
         old.unlink()
     shutil.copy(source, target)
-    write(target, lines(source, job), job, count)
+    write(target, lines(source, job), job, count, live)
     for file in directory.glob(f"{source.name}*"):
         os.chown(file, directory.stat().st_uid, directory.stat().st_gid)
     began = time.perf_counter()
