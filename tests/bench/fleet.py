@@ -1,12 +1,12 @@
 """Many nodes on one machine: KWOK imitates their kubelets, bridged and hooks are real."""
 
-import json
 import os
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,20 +14,22 @@ from typing import Any
 
 from bridge import clock, wellknown
 from bridge.kube import kubeconfig
-from bridge.kube.enrolment import Enrolment
-from bridge.kube.transport import Transport
+from bridge.kube.enrolment import Enrolment, token
+from bridge.kube.transport import Request, Transport
 from tests.integration.imitated import imitation, node
 from tests.integration.specs import container_job
 from tests.integration.stack import Stack
 
 from .hook import Hook, client, converse_all, request, run_all
 from .passage import TRAINING
+from .processors import family, of_servers
 from .stamps import Span
 
 CLUSTER = "bench"
 _CHECKOUT = Path(__file__).parents[2]
 _NOBODY = "65534"
 _LIFE = 6 * 3600  # seconds of a token
+_CLIENTS = 8  # that make nodes and credentials at once
 _FRAMES = 16  # of a traced allocation: more of them make the import many times longer
 _CONFIG = """
 timeline_file = false
@@ -62,6 +64,10 @@ class Fleet:
     def nodes(self) -> tuple[str, ...]:
         """In the order of ranks."""
         return tuple(self.tokens)
+
+    def workers(self) -> dict[str, list[int]]:
+        """The processes that lead a run, by who they are."""
+        return {**of_servers(self.stack), "daemons": family(self.process), "hooks and bench": [os.getpid()]}
 
     def hooks(self, phase: str, job: int) -> dict[str, Span]:
         """Of a job on all nodes, begun at once; by node."""
@@ -105,11 +111,12 @@ def fleet(stack: Stack, count: int, *, together: bool = False, traced: Path | No
     names = [f"kwok-{number}" for number in range(count)]
     with ExitStack() as undone:
         undone.enter_context(imitation())
-        undone.enter_context(_nodes(stack, names))
+        transport = undone.enter_context(closing(Transport(Path(str(stack.description["admin_kubeconfig"])), 60)))
+        uids = undone.enter_context(_nodes(stack, transport, names))
         folder = Path(undone.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
         folder.chmod(0o755)  # the spec in it is read as the job's user
         (folder / "job.yaml").write_text(container_job(stack.images["small"], TRAINING))
-        tokens = undone.enter_context(_enrolled(stack, names))
+        tokens = undone.enter_context(_enrolled(stack, transport, uids))
         for name in names:
             _prepare(stack, folder / name, tokens[name])
         process = undone.enter_context(_daemons(folder, names, "together" if together else "each", traced))
@@ -117,14 +124,19 @@ def fleet(stack: Stack, count: int, *, together: bool = False, traced: Path | No
 
 
 @contextmanager
-def _nodes(stack: Stack, names: Sequence[str]) -> Iterator[None]:
+def _nodes(stack: Stack, transport: Transport, names: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Their uids."""
     try:
-        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [_node(name) for name in names]})
-        stack.kubectl("create", "--validate=false", "-f", "-", stdin=text)  # of nodeInfo all fields are required
-        stack.kubectl("wait", "--for=condition=Ready", "--timeout=180s", "nodes", "-l", "type=kwok")
-        yield
+        made = _make(transport, "/api/v1/nodes", [_node(name) for name in names])
+        stack.kubectl("wait", "--for=condition=Ready", "--timeout=300s", "nodes", "-l", "type=kwok")
+        yield {node["metadata"]["name"]: node["metadata"]["uid"] for node in made}
     finally:
         stack.kubectl("delete", "nodes", "-l", "type=kwok", "--wait=false")
+
+
+def _make(transport: Transport, path: str, objects: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    with ThreadPoolExecutor(_CLIENTS) as pool:
+        return list(pool.map(lambda each: transport.call(Request("POST", path, body=each)), objects))
 
 
 def _node(name: str) -> dict[str, Any]:
@@ -136,15 +148,26 @@ def _node(name: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _enrolled(stack: Stack, names: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Each node's own credential, as `bridgectl node enroll` gives it."""
-    with closing(Transport(Path(str(stack.description["admin_kubeconfig"])), 30)) as transport:
-        enrolment = Enrolment(transport)
-        try:
-            yield {name: enrolment.enroll(name, _LIFE) for name in names}
-        finally:
-            stack.kubectl("-n", wellknown.ACCOUNTS, "delete", "serviceaccounts", "--ignore-not-found", *names)
-            enrolment.bind()
+def _enrolled(stack: Stack, transport: Transport, uids: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Each node's own credential, as `bridgectl node enroll` gives it, but the bindings are written once for all."""
+    enrolment = Enrolment(transport)
+    accounts = [
+        {
+            "metadata": {"name": name, "labels": {wellknown.LABEL_ENROLLED: "nodes"}},
+            "automountServiceAccountToken": False,
+        }
+        for name in uids
+    ]
+    try:
+        _make(transport, f"/api/v1/namespaces/{wellknown.ACCOUNTS}/serviceaccounts", accounts)
+        enrolment.bind()
+        with ThreadPoolExecutor(_CLIENTS) as pool:
+            tokens = pool.map(lambda name: token(transport, name, name, uids[name], _LIFE), uids)
+            found = dict(zip(uids, tokens, strict=True))
+        yield found
+    finally:
+        stack.kubectl("-n", wellknown.ACCOUNTS, "delete", "serviceaccounts", "--ignore-not-found", *uids)
+        enrolment.bind()
 
 
 def _prepare(stack: Stack, folder: Path, token: str) -> None:

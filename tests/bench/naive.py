@@ -1,8 +1,9 @@
-"""The naive peer: kubectl in a prolog, as sites do it today. The same objects without gates, held apart by
-anti-affinity."""
+"""The naive peer: kubectl in each node's prolog and epilog, as sites do it today. The same objects without gates, held
+apart by anti-affinity."""
 
 import copy
 import json
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -44,20 +45,31 @@ def open_to_all(stack: Stack, nodes: Sequence[str]) -> Iterator[None]:
 
 
 def begin(stack: Stack, workload: dict[str, Any], count: int) -> float:
-    """Seconds of `kubectl apply` and `kubectl wait` until all pods are Ready."""
+    """Seconds of `kubectl apply` in the first node's prolog and `kubectl wait` in each, until all pods are Ready."""
     namespace, name = workload["metadata"]["namespace"], workload["metadata"]["name"]
     began = time.monotonic()
     stack.kubectl("apply", "-f", "-", stdin=json.dumps(workload))
     pods = [f"pod/{name}-worker-{rank}" for rank in range(count)]
-    stack.kubectl("-n", namespace, "wait", "--for=create", _PATIENCE, pods[-1])
-    stack.kubectl("-n", namespace, "wait", "--for=condition=Ready", _PATIENCE, *pods)
+    for until in ("create", "condition=Ready"):
+        _on_each_node(stack, [["-n", namespace, "wait", f"--for={until}", _PATIENCE, pod] for pod in pods])
     return time.monotonic() - began
 
 
-def end(stack: Stack, workload: dict[str, Any]) -> float:
-    """Seconds of `kubectl delete --wait` until the workload and what belongs to it is gone."""
+def end(stack: Stack, workload: dict[str, Any], count: int) -> float:
+    """Seconds of `kubectl delete --wait` in each node's epilog, until the workload and what belongs to it is gone."""
     meta = workload["metadata"]
     began = time.monotonic()
-    words = ["delete", "--cascade=foreground", "--wait", _PATIENCE, f"pytorchjob/{meta['name']}"]
-    stack.kubectl("-n", meta["namespace"], *words)
+    words = ["-n", meta["namespace"], "delete", "--cascade=foreground", "--ignore-not-found", "--wait", _PATIENCE]
+    _on_each_node(stack, [[*words, f"pytorchjob/{meta['name']}"]] * count)
     return time.monotonic() - began
+
+
+def _on_each_node(stack: Stack, commands: Sequence[Sequence[str]]) -> None:
+    """All at once, as Slurm starts hooks."""
+    started = [
+        subprocess.Popen(stack.kubectl_command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for words in commands
+    ]
+    told = [process.communicate()[1] for process in started]
+    failed = [said for process, said in zip(started, told, strict=True) if process.returncode]
+    assert not failed, failed[0]

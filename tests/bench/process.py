@@ -30,18 +30,9 @@ def cpu(stack: Stack, node: str) -> float:
 
 def traffic(stack: Stack, node: str) -> dict[str, int]:
     """Bytes to and from the API server so far, by connection: those that are open now."""
-    return _connections(stack, node, "sent|received")
-
-
-def sent(stack: Stack, node: str) -> dict[str, int]:
-    """The same, one way: what others write does not change it."""
-    return _connections(stack, node, "sent")
-
-
-def _connections(stack: Stack, node: str, which: str) -> dict[str, int]:
     lines = stack.sh(node, "ss -tinpOH dport = :6443").split("\n")
     mine = [line for line in lines if f"pid={stack.main_pid(node)}," in line]
-    return {line.split()[3]: sum(map(int, re.findall(rf"bytes_(?:{which}):(\d+)", line))) for line in mine}
+    return {line.split()[3]: sum(map(int, re.findall(r"bytes_(?:sent|received):(\d+)", line))) for line in mine}
 
 
 def restart(stack: Stack, node: str) -> float:

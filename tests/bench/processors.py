@@ -37,10 +37,10 @@ class Clock:
         self._began = time.monotonic()
         self._before = self._used()
 
-    def read(self) -> dict[str, float]:
+    def columns(self) -> dict[str, list[float]]:
         """Processors, by group, and of everything on the machine."""
         seconds, used = time.monotonic() - self._began, self._used()
-        return {name: (used[name] - before) / seconds for name, before in self._before.items()}
+        return {f"processors: {name}": [(used[name] - was) / seconds] for name, was in self._before.items()}
 
     def _used(self) -> dict[str, float]:
         used = {name: sum(map(_seconds, processes)) for name, processes in self._groups.items()}

@@ -91,7 +91,7 @@ def _of_children(world: World, workload: dict[str, object]) -> float:
     with naive.open_to_all(world.stack, [world.node]):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         naive.begin(world.stack, workload, 1)
-        naive.end(world.stack, workload)
+        naive.end(world.stack, workload, 1)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 

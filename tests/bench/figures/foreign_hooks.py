@@ -21,16 +21,26 @@ _WHY = "two milliseconds are what nobody's prolog notices"
 
 @contextmanager
 def measuring(world: World) -> Iterator[Round]:
+    """The hooks, then a whole small job with them and without."""
+
+    def one_round(number: int) -> Measured:
+        found = {**alone(number), "srun true": _launches(world)}
+        with without_hooks(world.stack, world.node):
+            found["srun true, no hook of ours"] = _launches(world)
+        return found
+
+    with hooks_alone(world) as alone:
+        yield one_round
+
+
+@contextmanager
+def hooks_alone(world: World) -> Iterator[Round]:
     """Each hook as slurmd starts it, beside one that does nothing."""
     commands = json.dumps({"empty hook": [_EMPTY], "prolog": [PROLOG], "epilog": [EPILOG]})
 
     def one_round(_number: int) -> Measured:
         told = json.loads(world.probe("spawn", str(_REPETITIONS), commands, json.dumps(_ENVIRONMENT)))
-        found = {name: [seconds * 1000 for seconds in took] for name, took in told.items()}
-        found["srun true"] = _launches(world)
-        with without_hooks(world.stack, world.node):
-            found["srun true, no hook of ours"] = _launches(world)
-        return found
+        return {name: [seconds * 1000 for seconds in took] for name, took in told.items()}
 
     world.stack.sh(world.node, f"printf '#!/bin/sh\\n' > {_EMPTY} && chmod 755 {_EMPTY}")
     try:

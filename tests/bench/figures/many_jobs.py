@@ -1,6 +1,5 @@
 """How many jobs a second pass the prologs and epilogs of many nodes at once, and what is busy then."""
 
-import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,7 @@ from bridge.kube.transport import Request, Transport
 
 from ..figure import Figure, Measured, Round
 from ..fleet import Fleet, fleet
-from ..processors import Clock, family, of_servers
+from ..processors import Clock
 from ..world import World
 
 _NODES = 64
@@ -31,10 +30,9 @@ def measuring(world: World) -> Iterator[Round]:
     with fleet(stack, _NODES) as nodes, closing(_admin(world)) as transport:
 
         def one_round(number: int) -> Measured:
-            daemons = family(nodes.process)
-            clock = Clock({**of_servers(stack), "daemons": daemons, "hooks and bench": [os.getpid()]})
+            clock = Clock(nodes.workers())
             rate = _passed(nodes, _FIRST + number * _NODES * _WAVES)
-            busy = {f"processors: {name}": [share] for name, share in clock.read().items()}
+            busy = clock.columns()
             return {"ours": [rate], **busy, "API server's own": [_own(transport, stack.namespace)]}
 
         _passed(nodes, _FIRST - _NODES * _WAVES)  # connections and imports

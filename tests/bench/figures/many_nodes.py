@@ -13,11 +13,13 @@ from ..figure import Bound, Figure, Measured, Round
 from ..fleet import Fleet, fleet
 from ..floor import Floor
 from ..passage import another, received
+from ..processors import Clock
 from ..stamps import Span
 from ..world import World
 
 _FIRST = 1000  # job number of the first round
-_PROCESSES = 64  # nodes at most that are a process each
+_PROCESSES = 256  # nodes at most that are a process each
+_SHARE = 64  # nodes at most whose own share means something: beyond, they wait for one another's processors
 _PEER = 256  # nodes at most that kubectl is tried with
 
 
@@ -42,7 +44,7 @@ def _measuring(count: int) -> Callable[[World], AbstractContextManager[Round]]:
                     return found
                 with naive.open_to_all(stack, nodes.nodes):
                     found["kubectl"] = [naive.begin(stack, ungated, count)]
-                    found["kubectl, release"] = [naive.end(stack, ungated)]
+                    found["kubectl, release"] = [naive.end(stack, ungated, count)]
                 return found
 
             _ours(nodes, pods, _FIRST - 1)  # connections and imports: a floor that resides has them, too
@@ -53,7 +55,9 @@ def _measuring(count: int) -> Callable[[World], AbstractContextManager[Round]]:
 
 def _ours(nodes: Fleet, pods: PodWatch, job: int) -> tuple[dict[str, list[float]], dict[str, object]]:
     """One run: its seconds, and its workload."""
+    clock = Clock(nodes.workers())
     prologs = nodes.hooks("prolog", job)
+    busy = clock.columns()
     (workload,) = nodes.stack.objects("pytorchjobs", f"slurm-k8s-bridge/job={job}")
     epilogs = nodes.hooks("epilog", job)
     worker = [f"{workload['metadata']['name']}-worker-{rank}" for rank in range(len(nodes.nodes))]
@@ -68,6 +72,7 @@ def _ours(nodes: Fleet, pods: PodWatch, job: int) -> tuple[dict[str, list[float]
         "ours, own share of others": ended_alone,
         "ours, release": [free - released],
         "ours, release beyond last pod": [free - max(pods.gone[pod] for pod in worker)],
+        **busy,
         **census(_log(nodes), workload["metadata"]["name"], began),
     }, workload
 
@@ -95,11 +100,13 @@ def at(count: int, *, rounds: int, quick: int) -> Figure:
         unit="s",
         measuring=_measuring(count),
         nodes=count,
-        bounds=tuple(_bounds(count, 1.10 if each else 1.15)),
+        bounds=tuple(_bounds(count, 1.10 if count <= _SHARE else 1.15)),
         rounds=rounds,
         quick=quick,
         notes=(
             f"{count} {how} share the processors of one machine; there is no slurmd and no slurmrestd",
+            "kubectl: a process in each node's prolog, two one after the other, and one in each epilog",
+            "processors: how many each kept busy while the prologs ran, of all those of the machine",
             "requests: of one run of ours, by who asks the API server; writes: what etcd had to take of all of them",
         ),
     )
@@ -108,7 +115,7 @@ def at(count: int, *, rounds: int, quick: int) -> Figure:
 def _bounds(count: int, times: float) -> Iterator[Bound]:
     floor, script = "the floor does what Kubernetes needs and nothing else", "the script waits for it"
     yield Bound("ours, create to exit", than="floor", times=times, plus=0.025, why=floor)
-    if count <= _PROCESSES:
+    if count <= _SHARE:
         yield Bound("ours, own share of batch node", plus=0.010, why=script)
         yield Bound("ours, own share of others", plus=0.010, why=script)
         yield Bound("ours, own share of others", plus=0.050, at=0.99, why=script)

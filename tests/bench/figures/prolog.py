@@ -28,7 +28,7 @@ def measuring(world: World) -> Iterator[Round]:
             begun["floor, release"] = [floor.end(bare, 1)]
             with naive.open_to_all(stack, nodes):
                 begun["kubectl"] = [naive.begin(stack, ungated, 1)]
-                begun["kubectl, release"] = [naive.end(stack, ungated)]
+                begun["kubectl, release"] = [naive.end(stack, ungated, 1)]
             return {**ours(stood_by, passage), **begun}
 
         stood_by.go()  # connections and imports: a floor that resides has them, too

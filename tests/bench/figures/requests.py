@@ -62,7 +62,7 @@ def _kubectl(world: World, workload: dict[str, Any]) -> Iterable[dict[str, Any]]
     began = time.time()
     with naive.open_to_all(world.stack, world.stack.nodes):
         naive.begin(world.stack, workload, _NODES)
-        naive.end(world.stack, workload)
+        naive.end(world.stack, workload, _NODES)
     log = Path(str(world.stack.description["audit_log"]))
     name = workload["metadata"]["name"]
     asked = {
