@@ -94,6 +94,8 @@ docs: venv ## Make the pages of the documentation that the code knows: faults, m
 	python -c 'from bridge.cli.exit_codes import as_page; print(as_page())' >docs/exit-codes.md
 	python -c 'from bridge.cli.tiers import as_page; print(as_page(), end="")' >docs/tiers.md
 	python -m tests.manifests >docs/manifests.md
+	python -m tests.bench.page >docs/reference/performance.md
+	python -m tests.bench.scale >docs/explanation/scale.md
 	python -c 'from bridge.cli.main import main; main()' schema >docs/containerjob.schema.json
 
 .PHONY: clean

@@ -52,10 +52,11 @@ def fitted(document: Mapping[str, Any], name: str) -> Line:
     return Line(few - pod * FITTED[0], pod)
 
 
-def cost(document: Mapping[str, Any], name: str) -> Line:
-    """The same with real kubelets, who ask more than KWOK: a run of one real pod says how much more."""
-    line, real = fitted(document, name), column(document, "prolog-1", name)
-    return line if real is None else Line(line.run, line.pod + max(real - line.of(1), 0.0))
+def measured(document: Mapping[str, Any], kind: str, party: str, size: int) -> float:
+    """What a run of so many pods was seen to ask (`kind` "requests") or to have written ("writes"); of kubelets, what
+    that of a real node did for its pod."""
+    pods, figure = (size, "prolog-1") if party == "kubelets" else (1, f"prolog-{size}")
+    return pods * (column(document, figure, f"{kind}: {party}") or 0.0)
 
 
 def checks(document: Mapping[str, Any], name: str) -> Iterator[tuple[int, float, float | None]]:

@@ -16,6 +16,8 @@ _ASKS = {
     "kubelet": "kubelets",
     "kwok": "kubelets",
 }
+PARTIES = (*dict.fromkeys(_ASKS.values()), "events")
+"""Whose requests are told apart; events are told apart from whoever writes them, and logs are not told."""
 _WRITES = {"create", "update", "patch", "delete"}
 _SETTLED = 2.0  # seconds without a word of the run, after which nobody is at work on it any more
 
@@ -26,11 +28,10 @@ def census(log: Path, workload: str, since: float) -> dict[str, list[float]]:
     while len(found) > before:
         time.sleep(_SETTLED)
         before, found = len(found), _entries(log, workload, since)
-    asked = Counter(_ASKS.get(str(entry.get("userAgent")).partition("/")[0], "") for entry in found.values())
-    written = [entry for entry in found.values() if entry["verb"] in _WRITES and _is_done(entry)]
-    events = sum(entry["objectRef"]["resource"] == "events" for entry in written)
-    requests = {f"requests: {who}": [float(asked[who])] for who in dict.fromkeys(_ASKS.values())}
-    return {**requests, "writes: all": [float(len(written))], "writes: events": [float(events)]}
+    asked = Counter(map(_who, found.values()))
+    written = Counter(_who(entry) for entry in found.values() if entry["verb"] in _WRITES and _is_done(entry))
+    requests = {f"requests: {who}": [float(asked[who])] for who in PARTIES}
+    return {**requests, **{f"writes: {who}": [float(written[who])] for who in PARTIES}}
 
 
 def _entries(log: Path, workload: str, since: float) -> dict[str, dict[str, Any]]:
@@ -46,6 +47,14 @@ def _entries(log: Path, workload: str, since: float) -> dict[str, dict[str, Any]
                     if received(entry) >= since:
                         found[str(entry["auditID"])] = entry
     return found
+
+
+def _who(entry: dict[str, Any]) -> str:
+    of = entry["objectRef"]
+    if of["resource"] == "events":
+        return "events"
+    who = _ASKS.get(str(entry.get("userAgent")).partition("/")[0], "")
+    return "" if of.get("subresource") == "log" else who
 
 
 def _is_done(entry: dict[str, Any]) -> bool:

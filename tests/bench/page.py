@@ -54,8 +54,10 @@ def _run(document: Mapping[str, Any]) -> Iterator[str]:
     bounds = [bound for figure in document["figures"] for bound in figure["bounds"]]
     over = sum(not bound["met"] for bound in bounds)
     yield f"{len(bounds) - over} of {len(bounds)} bounds are kept, {over} are not."
-    for name, why in document["not_measured"].items():
-        yield f"Not measured: {name} ({why.splitlines()[0][:200]})."
+    reasons = {why.splitlines()[0][:200] for why in document["not_measured"].values()}
+    for reason in sorted(reasons):
+        names = [name for name, why in document["not_measured"].items() if why.startswith(reason)]
+        yield f"Not measured: {', '.join(names)} ({reason})."
 
 
 def _figure(figure: Mapping[str, Any]) -> Iterator[str]:

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .arithmetic import FITTED, PULSE, QPS, REWATCH, SURVEY, Line, Site, checks, column, cost, fitted, standing
+from .arithmetic import FITTED, PULSE, QPS, REWATCH, SURVEY, Site, checks, column, fitted, measured, standing
+from .census import PARTIES
 from .page import LAST
 from .table import number
 
 _SITES = [Site(nodes, rate, size) for nodes in (100, 1_000, 10_000) for rate in (1, 10, 100) for size in (1, 8)]
-_PARTIES = ("bridge", "operator", "controllers", "scheduler", "kubelets")
 _NEAR = 0.15  # of what was measured: so far off the line may be
 _TEXT = Path(__file__).parent / "scale.md.in"
 
@@ -25,22 +25,17 @@ def as_page(document: Mapping[str, Any]) -> str:
 
 
 def _costs(document: Mapping[str, Any]) -> Iterator[str]:
-    yield "| | a run | and a pod |\n|---|---|---|"
-    for party in _PARTIES:
-        yield _row(f"requests of the {party}", cost(document, f"requests: {party}"))
-    yield _row("writes of etcd, for all of them", cost(document, "writes: all"))
-    yield _row("of these, events", cost(document, "writes: events"))
-    yield _row("seconds of the floor's prolog", fitted(document, "floor"))
-
-
-def _row(what: str, line: Line) -> str:
-    return f"| {what} | {number(line.run)} | {number(line.pod)} |"
+    yield "| requests of | a run of one | and of eight | by the line: a run | and a pod |\n|---|---|---|---|---|"
+    for party in PARTIES:
+        line = fitted(document, f"requests: {party}")
+        seen = [measured(document, "requests", party, size) for size in (1, 8)]
+        yield f"| {party} | {' | '.join(map(number, [*seen, line.run, line.pod]))} |"
 
 
 def _checks(document: Mapping[str, Any]) -> Iterator[str]:
     yield "| | pods | by the line | measured | |\n|---|---|---|---|---|"
-    names = {f"requests: {party}": f"requests of the {party}" for party in _PARTIES}
-    for name, what in {**names, "writes: all": "writes of etcd", "floor": "seconds of the floor's prolog"}.items():
+    names = {f"requests: {party}": f"requests: {party}" for party in PARTIES}
+    for name, what in {**names, "floor": "seconds of the floor's prolog"}.items():
         for size, said, found in checks(document, name):
             yield f"| {what} | {size} | {number(said)} | {_found(found)} | {_verdict(said, found)} |"
 
@@ -76,14 +71,12 @@ def _sites(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _asked(document: Mapping[str, Any], site: Site) -> list[str]:
-    def of_runs(name: str) -> float:
-        return site.jobs_a_second * cost(document, name).of(site.size)
+    def of_runs(kind: str) -> dict[str, float]:
+        return {party: site.jobs_a_second * measured(document, kind, party, site.size) for party in PARTIES}
 
-    requests = {party: of_runs(f"requests: {party}") for party in _PARTIES}
-    rpcs = column(document, "slurmctld", "ours")
-    busy = _processors_of_a_request(document)
-    everybody = sum(requests.values())
-    found = [
+    requests, rpcs = of_runs("requests"), column(document, "slurmctld", "ours")
+    everybody, busy = sum(requests.values()) + standing(site.nodes), _processors_of_a_request(document)
+    cells: list[float | None] = [
         site.nodes,
         site.jobs_a_second,
         site.size,
@@ -92,8 +85,8 @@ def _asked(document: Mapping[str, Any], site: Site) -> list[str]:
         requests["bridge"],
         everybody,
     ]
-    cells = [*found, None if busy is None else busy * (everybody + standing(site.nodes)), of_runs("writes: all")]
-    cells += [requests["operator"], None if rpcs is None else rpcs * site.jobs_a_second]
+    cells += [None if busy is None else busy * everybody, sum(of_runs("writes").values()), requests["operator"]]
+    cells += [None if rpcs is None else rpcs * site.jobs_a_second]
     return ["open" if cell is None else number(cell) for cell in cells]
 
 
@@ -102,19 +95,19 @@ def _processors_of_a_request(document: Mapping[str, Any]) -> float | None:
     busy, rate = (column(document, "throughput-64", name) for name in ("processors: API server", "ours"))
     if busy is None or not rate:
         return None
-    return busy / rate / sum(fitted(document, f"requests: {party}").of(1) for party in _PARTIES)
+    return busy / rate / sum(measured(document, "requests", party, 1) for party in PARTIES)
 
 
 def _walls(document: Mapping[str, Any]) -> dict[str, Any]:
     operator, floor = fitted(document, "requests: operator"), fitted(document, "floor")
     rpcs = column(document, "slurmctld", "ours")
-    writes, events = (cost(document, f"writes: {which}").of(1) for which in ("all", "events"))
+    writes = {party: measured(document, "writes", party, 1) for party in PARTIES}
     return {
         "creates": number(operator.pod),
         "wait64": number(operator.of(64) / QPS),
         "wait1024": number(operator.of(1024) / QPS),
         "pace": number(1 / floor.pod) if floor.pod > 0 else "some",
-        "events": number(100 * events / writes),
+        "events": number(100 * writes["events"] / sum(writes.values())),
         "rpcs": "some" if rpcs is None else number(rpcs),
     }
 

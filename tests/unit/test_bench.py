@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.bench import flame, page, profiles, table
-from tests.bench.arithmetic import Line, Site, checks, cost, fitted
+from tests.bench import flame, page, profiles, scale, table
+from tests.bench.arithmetic import Line, Site, checks, fitted, measured
 from tests.bench.catalogue import FIGURES
 from tests.bench.changes import Changes
 from tests.bench.figure import Bound, Figure
@@ -98,6 +98,12 @@ def test_a_stamp_is_of_one_hook_of_one_job() -> None:
         stamps.awaited("epilog", "compute1", Job(7, "ml", "", ""), seconds=0)
 
 
+def test_the_page_is_made_of_what_was_kept_of_the_last_bench() -> None:
+    kept = json.loads(page.LAST.read_text(encoding="utf-8"))
+    assert (REPOSITORY / "docs/reference/performance.md").read_text(encoding="utf-8") == page.as_page(kept) + "\n"
+    assert (REPOSITORY / "docs/explanation/scale.md").read_text(encoding="utf-8") == scale.as_page(kept) + "\n"
+
+
 def test_the_page_shows_each_column_and_says_plainly_what_is_over() -> None:
     machine = {"date": "2026-01-02", "cpus": 2, "cpu": "x", "memory_gb": 1, "kernel": "6", "python": "3.11"}
     found = {"one": result(ours=[9.0, 1.0, 3.00001], floor=[2.0])}
@@ -140,23 +146,28 @@ def test_watch_events_are_those_that_the_watches_asked_for() -> None:
     assert changes.of("w-1", [watch("pods", "&fieldSelector=metadata.name%3Dw-1-worker-0")] * 2) == 1
 
 
-def measured(figure: str, requests: float) -> dict[str, object]:
-    return {"figure": figure, "columns": {"requests: bridge": {"median": requests}}}
+def cost(figure: str, bridge: float, kubelets: float) -> dict[str, object]:
+    columns = {"requests: bridge": {"median": bridge}, "requests: kubelets": {"median": kubelets}}
+    return {"figure": figure, "columns": columns}
 
 
 KNOWN = {
     "figures": [
-        measured("prolog-8", 30.0),
-        measured("prolog-64", 198.0),
-        measured("prolog-256", 774.0),
-        measured("prolog-1", 12.0),
+        cost("prolog-1", 12.0, 13.0),
+        cost("prolog-8", 30.0, 24.0),
+        cost("prolog-64", 198.0, 192.0),
+        cost("prolog-256", 774.0, 768.0),
     ]
 }
 
 
-def test_a_runs_cost_is_a_line_through_two_sizes_and_real_kubelets_ask_more_for_each_pod() -> None:
+def test_a_runs_cost_is_a_line_through_two_sizes() -> None:
     assert fitted(KNOWN, "requests: bridge") == Line(6.0, 3.0)
-    assert cost(KNOWN, "requests: bridge") == Line(6.0, 6.0)
+
+
+def test_what_was_seen_counts_and_of_kubelets_what_a_real_one_asks() -> None:
+    assert measured(KNOWN, "requests", "bridge", 8) == 30.0
+    assert measured(KNOWN, "requests", "kubelets", 8) == 8 * 13.0
 
 
 def test_a_line_is_checked_at_sizes_that_it_was_not_fitted_to_and_open_where_nobody_measured() -> None:
