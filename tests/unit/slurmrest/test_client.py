@@ -159,6 +159,20 @@ def test_the_version_is_negotiated_once_and_again_after_a_failure() -> None:
     assert asked == ["v0.0.42", "v0.0.41"]
 
 
+def test_a_job_is_asked_for_without_its_federation() -> None:
+    """Tried on slurmrestd 24.11.5 in all three versions: the same answer for one RPC less."""
+    seen: list[httpx.Request] = []
+
+    def slurmrestd(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return recorded("running")
+
+    client(slurmrestd).job(ME, 13)
+    flags = seen[0].url.params.get_list("flags")
+    assert set(flags) == {"ALL", "LOCAL", "DETAIL"}
+    assert flags[-1] == "DETAIL", "older ones take the last alone, and without it know no share of a node"
+
+
 def test_no_version_in_common() -> None:
     with pytest.raises(Unsupported, match=r"serves none of v0\.0\.42"):
         client(NO_SUCH_PATH).job(ME, 13)
