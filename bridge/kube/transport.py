@@ -68,6 +68,7 @@ class Transport:
         self._credentials = Credentials(kubeconfig, server, patient)
         self._clock = ServerClock()
         self._closed = Event()
+        self.streams_lists = True  # until the server has refused a watch that begins with what is there
 
     @property
     def server(self) -> str:

@@ -1,8 +1,9 @@
 """Our own list and watch on raw JSON lines.
 
-List, then watch from the list's version. A watch alone would tell the initial state too, but nothing marks
-that state's end before WatchList (beta, off in some releases), and the engine needs to know "that is all".
-The library's Watch hangs without a read time-out, loses the version and retries a 410 with it.
+A watch that begins with what is there, as of now, and marks where that ends: the engine needs to know "that is all".
+API servers that cannot do so (WatchList is beta, and off in some releases) refuse the question; then a list comes
+first, and the watch goes on from its version. The library's Watch hangs without a read time-out, loses the version
+and retries a 410 with it.
 """
 
 import json
@@ -14,7 +15,7 @@ from threading import Event
 
 import structlog
 
-from bridge.errors import RemoteError, Unavailable
+from bridge.errors import Invalid, RemoteError, Unavailable
 from bridge.kube.answers import slim
 from bridge.kube.api import Change, Object, Observation
 from bridge.kube.stream import Pace, chunks, pieces
@@ -29,6 +30,8 @@ _OBJECTS_LIMIT = 131072  # of one watch: twice what Slurm's largest job has pods
 _RELIST_AFTER = 3  # failures: the version may be of a future that an etcd restore took back
 _HASTY = 1.0  # seconds; a watch that ends sooner is not asked for again at once
 _GONE = 410
+_WITH_ALL = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}  # without a version: as of now
+_ALL_TOLD = "k8s.io/initial-events-end"
 
 
 class Watch:
@@ -43,19 +46,34 @@ class Watch:
         self._log = _log.bind(path=path, **query)
         self._version = ""
         self._known: dict[str, Object] = {}
+        self._told: set[str] = set()  # names, until all is told that is there
+        self._lists = False
 
     def __iter__(self) -> Iterator[Observation]:
         """Initial objects as SEEN, SYNCED, then changes. After a gap the whole is told again in this way;
         what vanished meanwhile is GONE, with its metadata only, before its successor and before SYNCED."""
         while not self._stop.is_set():
             try:
-                if not self._version:
+                if not self._version and self._must_list():
                     yield from self._relist()
                 yield from self._follow()
+            except Invalid as error:
+                self._refused(error)
             except RemoteError as error:
                 if not self._stop.is_set():  # a stop cuts the line that was just being read
                     self._interrupted(error)
         self._log.debug("watch_stopped")
+
+    def _must_list(self) -> bool:
+        return self._lists or not self._transport.streams_lists or self._pace.failures >= _RELIST_AFTER
+
+    def _refused(self, error: Invalid) -> None:
+        """A server without WatchList names what it does not take. It is not asked for it again by anybody."""
+        if self._version or self._must_list():
+            self._interrupted(error)
+        else:
+            self._transport.streams_lists = False
+            self._log.info("watch_lists_first", cause=str(error))
 
     def _interrupted(self, error: RemoteError) -> None:
         expired = error.status == _GONE
@@ -66,32 +84,39 @@ class Watch:
         self._pace.pause(error.retry_after if isinstance(error, Unavailable) else 0.0)
 
     def _relist(self) -> Iterator[Observation]:
-        version, current = "", set()
+        self._told, version = set(), ""
         for items, version in self._transport.pages(self._path, self._query):  # noqa: B007
             for item in map(slim, items):
-                current.add(item["metadata"]["name"])
                 yield from self._seen(item)
-        for name in self._known.keys() - current:
+        yield from self._all_told(version)
+
+    def _all_told(self, version: str) -> Iterator[Observation]:
+        for name in self._known.keys() - self._told:
             yield Observation(Change.GONE, self._known.pop(name))
         self._version = version
-        self._log.info("watch_started", objects=len(current))
+        self._log.info("watch_started", objects=len(self._told))
+        self._told = set()
         yield Observation(Change.SYNCED, {})
 
     def _follow(self) -> Iterator[Observation]:
-        life = uniform(*_LIFE)
+        life, begun = uniform(*_LIFE), time.monotonic()
+        if not self._version:
+            self._told = set()
         query = {
             **self._query,
             "watch": "true",
             "allowWatchBookmarks": "true",
-            "resourceVersion": self._version,
+            **({"resourceVersion": self._version} if self._version else _WITH_ALL),
             "timeoutSeconds": str(int(life)),
         }
         request = Request("GET", self._path, query)
-        begun = time.monotonic()
         with closing(chunks(lambda: self._transport.open(request, life + _GRACE), self._stop)) as source:
             for line in pieces(source, _LINE_LIMIT):
                 yield from self._read(line)
                 self._recovered()
+        if not self._version and not self._stop.is_set():
+            self._lists = True
+            raise Unavailable(f"The API server's watch at {self._path} ended before it had told what is there")
         if time.monotonic() - begun < _HASTY and not self._stop.is_set():
             self._pace.pause()
 
@@ -103,7 +128,8 @@ class Watch:
     def _read(self, line: bytes) -> Iterator[Observation]:
         """Raises Unavailable for an ERROR event and for what is no event."""
         kind, item = _event(line)
-        self._version = item["metadata"]["resourceVersion"]
+        if self._version:
+            self._version = item["metadata"]["resourceVersion"]
         if kind == "DELETED":
             item = slim(item)
             if self._known.get(item["metadata"]["name"]) == _identity(item):
@@ -111,6 +137,8 @@ class Watch:
             yield Observation(Change.GONE, item)
         elif kind != "BOOKMARK":
             yield from self._seen(slim(item))
+        elif not self._version and _ALL_TOLD in (item["metadata"].get("annotations") or {}):
+            yield from self._all_told(item["metadata"]["resourceVersion"])
 
     def _seen(self, item: Object) -> Iterator[Observation]:
         """Only what identifies the object is kept: a thousand whole pods would be 50 MB."""
@@ -121,6 +149,8 @@ class Watch:
         if before is not None and before != now:
             yield Observation(Change.GONE, before)
         self._known[name] = now
+        if not self._version:
+            self._told.add(name)
         yield Observation(Change.SEEN, item)
 
 

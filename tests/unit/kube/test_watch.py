@@ -9,8 +9,21 @@ from structlog.testing import capture_logs
 
 from bridge.kube import watch
 from bridge.kube.api import Change, Observation, Selector
+from bridge.kube.client import KubernetesClient
 from tests.fakes.httpserver import Drop, Reply, ScriptedServer, Silence, Stream
 from tests.unit.kube.conftest import Connect
+
+
+@pytest.fixture
+def connect(connect: Connect) -> Connect:
+    """To an API server that has no WatchList; of one that has it tells test_watch_list.py."""
+
+    def make(url: str) -> KubernetesClient:
+        client = connect(url)
+        client._transport.streams_lists = False
+        return client
+
+    return make
 
 
 def pod(name: str, uid: str = "", version: int = 1) -> dict[str, Any]:
