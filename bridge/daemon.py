@@ -24,6 +24,7 @@ from bridge.engine.identities import Identities
 from bridge.engine.inbox import Stop
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
+from bridge.engine.node_reading import NodeReadings
 from bridge.engine.node_work import NodeWork
 from bridge.engine.pulse import Pulse
 from bridge.engine.reconciler import Reconciler, asking
@@ -88,7 +89,8 @@ class Daemon:
         works = ClusterWork(config, kube, hub).works()
         works |= ReleaseWork(config, kube, node, self._engine.known).works()
         kubelet, disks = KubeletProbe(config.kubernetes.kubelet_healthz), Disks(config.kubernetes.disks)
-        works |= NodeWork(config, kube, kubelet, disks.complaint, clock.boot_id(), reached).works()
+        readings = NodeReadings(kube)
+        works |= NodeWork(config, kube, kubelet, disks.complaint, clock.boot_id(), reached, readings).works()
         service, ask, rest = None, None, None
         if config.slurmrest is not None:
             rest, service = SlurmRestClient(config.slurmrest), service_token(config.slurmrest)
@@ -97,7 +99,7 @@ class Daemon:
         adopter = Adopter(config, kube, self._runs, node, _marker, self._engine.happened, ask, rest)
         self._reconciler = Reconciler(config, kube, self._runs, node, ask, adopter.take_up)
         self._executor = Executor(works, self._engine.came)
-        self._pulse = Pulse(kube, node, self._executor.health, self._standing)
+        self._pulse = Pulse(readings, node, self._executor.health, self._standing)
         self._servers = [
             Server("hook", listener("hook", Path(wellknown.HOOK_SOCKET), 0o600), HookDoor(self._engine), HOOKS),
             Server(

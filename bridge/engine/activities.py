@@ -238,7 +238,7 @@ class SweepJob:
 
 @dataclass(frozen=True)
 class ProveGone:
-    """Read own pod by name and list the run's pods on this node, consistently."""
+    """List what is on this node, consistently, and read our own ``pod`` by name, '' where it is proven gone already."""
 
     name: str
     pod: str

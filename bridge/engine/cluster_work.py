@@ -157,18 +157,28 @@ class _PodView:
         if change is Change.SYNCED:
             self._tell_vanished()
             _tell_listed(self._task, "pods", self._activity.namespace)
-            return
-        facts = pod_facts(pod)
-        if facts is None or not is_of(self._task.run, pod):
-            return
+        elif change is Change.GONE:
+            self._tell_gone(pod["metadata"])
+        else:
+            facts = pod_facts(pod)
+            if facts is not None and is_of(self._task.run, pod):
+                self._tell_seen(facts)
+
+    def _tell_seen(self, facts: PodFacts) -> None:
         if self._unseen.get(facts.rank) == facts.uid:
             del self._unseen[facts.rank]
-        if change is Change.GONE:
-            self._last.pop(facts.rank, None)
-            self._task.post(events.PodGone(clock.now(), facts.rank, facts.uid))
-        elif self._last.get(facts.rank) != facts:
+        if self._last.get(facts.rank) != facts:
             self._last[facts.rank] = facts
             self._task.post(events.PodSeen(clock.now(), facts, _where(self._task, self._activity)))
+
+    def _tell_gone(self, meta: Object) -> None:
+        """Of a pod that vanished in a gap no more is told than its name and uid."""
+        rank = next((rank for rank, facts in self._last.items() if facts.uid == meta["uid"]), None)
+        if rank is not None:
+            del self._last[rank]
+            # A pod that its node has ended bears the time of its deletion; one that only left our sight may not.
+            proven = bool(meta.get("deletionTimestamp"))
+            self._task.post(events.PodGone(clock.now(), rank, str(meta["uid"]), proven=proven))
 
     def _tell_vanished(self) -> None:
         for rank, uid in self._unseen.items():

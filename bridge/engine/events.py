@@ -226,11 +226,13 @@ class PodTold:
 
 @dataclass(frozen=True)
 class PodGone:
-    """A pod that was seen is no longer there."""
+    """A pod that was seen is no longer there. ``proven``: the API server said that just this object was deleted; a
+    watch may also lose sight of a pod that is there, as when somebody takes its labels away."""
 
     at: float
     rank: int
     uid: str
+    proven: bool = False
     kind: Literal["pod_gone"] = "pod_gone"
 
 

@@ -13,7 +13,7 @@ from bridge.engine import events
 from bridge.engine.activities import Activity
 from bridge.engine.health import SLURMRESTD, Health, server_of
 from bridge.engine.state import Run
-from bridge.errors import BridgeError, Observed
+from bridge.errors import BridgeError, Observed, Unavailable
 from bridge.job.faults import UNKNOWN, Finding, row
 from bridge.job.faults.runs import BRIDGE_BUG
 from bridge.job.faults.servers import of_kubernetes, of_slurm
@@ -23,6 +23,8 @@ log = structlog.get_logger()
 
 _FIRST_DELAY = 0.1  # seconds before the second attempt; doubled for each further one
 _LONGEST_DELAY = 5.0
+_EACH_NODE = 0.0005  # seconds for each node of a run over which what all of them begin with at once is spread
+_AT_ONCE = (do.WatchWorkload, do.WatchPods, do.DeletePod)
 
 Post = Callable[[Run, events.Event], None]
 
@@ -49,6 +51,7 @@ class Executor:
         self.health = Health()
         self._tasks: dict[tuple[RunKey, Activity], Task] = {}
         self._lanes: dict[tuple[RunKey, str], threading.Lock] = {}
+        self._not_before: dict[tuple[RunKey, str], float] = {}  # by lane, where a server asked for a pause
 
     def start(self, run: Run, activity: Activity) -> None:
         """Begin this activity for this run."""
@@ -69,6 +72,7 @@ class Executor:
         """A run is released: nothing of it is under way any more."""
         for lane in [lane for lane in self._lanes if lane[0] == key]:
             del self._lanes[lane]
+            self._not_before.pop(lane, None)
 
     def stop_all(self) -> None:
         """The daemon ends; the journal knows what was wanted."""
@@ -80,7 +84,7 @@ class Executor:
         activity = task.activity
         if isinstance(activity, do.Endless):
             self._keep_up(task)
-        elif not task.stop.wait(_delay(activity.attempt if isinstance(activity, do.Retried) else 0)):
+        elif not task.stop.wait(self._wait(task, activity.attempt if isinstance(activity, do.Retried) else 0)):
             with lane:
                 if not task.stop.is_set():
                     self._run(task)
@@ -88,8 +92,13 @@ class Executor:
     def _keep_up(self, task: Task) -> None:
         """A watch or a log until it has said all: no other event would begin it anew after a fault."""
         faults = 0
-        while not task.stop.wait(_delay(faults)) and not self._run(task):
+        while not task.stop.wait(self._wait(task, faults)) and not self._run(task):
             faults += 1
+
+    def _wait(self, task: Task, faults: int) -> float:
+        """Seconds before this try."""
+        until = self._not_before.get((task.run.key, task.activity.lane), 0.0)
+        return max(_delay(faults) if faults else _spread(task), until - clock.now())
 
     def _run(self, task: Task) -> bool:
         """One try; whether it came to its end."""
@@ -100,12 +109,18 @@ class Executor:
             task.post(event)
         return not failed
 
+    def _heed(self, task: Task, error: BridgeError) -> None:
+        if isinstance(error, Unavailable) and error.retry_after:
+            until = clock.now() + error.retry_after + random.uniform(0.0, min(error.retry_after, _LONGEST_DELAY))
+            self._not_before[task.run.key, task.activity.lane] = until
+
     def _tried(self, task: Task) -> tuple[events.Event | None, BridgeError | None]:
         activity = task.activity
         with structlog.contextvars.bound_contextvars(run=str(task.run.key), job=task.run.key.job_id):
             try:
                 return self._works[type(activity)](task), None
             except BridgeError as error:
+                self._heed(task, error)
                 found = _found(activity, error)
                 log.warning(
                     "activity_failed", activity=type(activity).__name__, fault=found.fault.name, error=str(error)
@@ -117,6 +132,13 @@ class Executor:
                 # A bug in one activity must not lose the run: it is told and tried again.
                 log.exception("activity_bug", activity=type(activity).__name__)
                 return _failed(activity, BRIDGE_BUG.finding(type(activity).__name__)), None
+
+
+def _spread(task: Task) -> float:
+    """A thousand nodes begin a run, and end it, in the same moment; the batch node has all of them wait for it."""
+    if task.run.is_batch or not isinstance(task.activity, _AT_ONCE):
+        return 0.0
+    return random.uniform(0.0, _EACH_NODE * len(task.run.nodes))
 
 
 def _apart(task: Task) -> str:

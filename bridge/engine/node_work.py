@@ -11,6 +11,7 @@ from bridge.config import Config
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.executor import Task, Work
+from bridge.engine.node_reading import NodeReadings, Reading
 from bridge.engine.state import Run
 from bridge.errors import Conflict, NotFound
 from bridge.job.faults import Finding, observed, runs
@@ -32,14 +33,17 @@ class NodeWork:
         full_disk: Callable[[], str],
         boot_id: str,
         reached: Callable[[str], object] = lambda _: None,
+        readings: NodeReadings | None = None,
     ) -> None:
-        """``reached`` raises ConfigError for a namespace that this node has no credential for."""
+        """``reached`` raises ConfigError for a namespace that this node has no credential for; ``readings`` are those
+        of whoever else asks for this Node."""
         self._config = config
         self._kube = kube
         self._kubelet = kubelet
         self._full_disk = full_disk
         self._boot_id = boot_id
         self._reached = reached
+        self._readings = readings or NodeReadings(kube)
         self._namespace = config.kubernetes.namespace
 
     def works(self) -> dict[type[do.Activity], Work]:
@@ -55,19 +59,28 @@ class NodeWork:
         # Before anything may be created: what nobody here could ever ask for needs no proof in the epilog.
         self._reached(self._namespace_of(task.run))
         try:
-            status = self._kube.node(activity.node).get("status") or {}
+            reading = self._good_reading(task.run, activity.node) or self._readings.take(activity.node)
         except NotFound:
             return self._refuted(task.run, runs.NODE_UNKNOWN.finding(node=activity.node))
-        if (status.get("nodeInfo") or {}).get("bootID") != self._boot_id:
+        if reading.boot_id != self._boot_id:
             return self._refuted(task.run, runs.NODE_FOREIGN.finding(node=activity.node))
-        allocatable = status.get("allocatable") or {}
-        counts = {name: int(allocatable.get(name, 0)) for name in self._config.gpu.resources}
+        counts, given = self._counts(reading), _gpus_given(task.run)
         gpus = sum(counts.values())  # of what type the job's are slurmd does not say
-        given = task.run.allocation.gpus_here if task.run.allocation is not None else 0
         if gpus < given:
             seen = f"{gpus} {' and '.join(counts)} where Slurm gave {given}"
             raise observed(runs.GPUS_MISSING.finding(seen, node=activity.node))
         return events.NodeProven(clock.now(), gpus, self._full_disk(), counts)
+
+    def _good_reading(self, run: Run, node: str) -> Reading | None:
+        """A thousand nodes that begin at once do not ask again what they have just been told, if it was good. The
+        batch node does: by what it sees of its own GPUs it judges and renders the job."""
+        reading = None if run.is_batch else self._readings.recent(node)
+        if reading is None or reading.boot_id != self._boot_id:
+            return None
+        return reading if sum(self._counts(reading).values()) >= _gpus_given(run) else None
+
+    def _counts(self, reading: Reading) -> dict[str, int]:
+        return {name: int(reading.allocatable.get(name, 0)) for name in self._config.gpu.resources}
 
     def _refuted(self, run: Run, found: Finding) -> events.Event:
         """After a boot the kubelet may be later than slurmd: only what lasts is evidence against the node, as long as
@@ -112,9 +125,7 @@ class NodeWork:
         return bool(pod["spec"].get("nodeName")) and not (pod.get("status") or {}).get("startTime")
 
     def _gpus_due(self, run: Run) -> int:
-        if clock.now() < self._config.timing.boot_grace or run.allocation is None:
-            return 0
-        return run.allocation.gpus_here
+        return 0 if clock.now() < self._config.timing.boot_grace else _gpus_given(run)
 
     def _count(self, task: Task, activity: do.CountNodeFaults) -> events.Event:
         # About the workload: an event about a Node would have to lie in the namespace `default`. All of them lie in one
@@ -161,6 +172,10 @@ class NodeWork:
 
     def _namespace_of(self, run: Run) -> str:
         return run.rules.namespace or self._namespace
+
+
+def _gpus_given(run: Run) -> int:
+    return 0 if run.allocation is None else run.allocation.gpus_here
 
 
 def _began(run: Run) -> float:

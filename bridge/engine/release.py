@@ -12,7 +12,8 @@ from bridge.job.faults import Fault, Verdict
 from bridge.job.faults.runs import LEFTOVERS, NOT_SCANNED, PODS_REMAIN
 from bridge.messages import bridged as messages
 
-MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to the batch node
+_MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to the batch node
+_EACH_RANK = 0.01  # seconds more: where the batch node is away, not a thousand nodes delete the same workload
 
 
 def advance(config: Config, run: Run, at: float) -> Run:
@@ -27,6 +28,11 @@ def advance(config: Config, run: Run, at: float) -> Run:
     if not drain.is_settled(run, deadline, at):
         return run
     return replace(run, epilog_answer=Answer(1, why, linger=True))
+
+
+def member_patience(run: Run) -> float:
+    """Seconds from the epilog's beginning on that this node leaves to others what it would delete for them."""
+    return _MEMBER_PATIENCE + _EACH_RANK * (run.rank or 0)
 
 
 def last_moment(config: Config, run: Run) -> float:

@@ -67,17 +67,20 @@ class ReleaseWork:
         try:
             self._kube.delete_pod(home_of(self._config, task.run), activity.pod, activity.uid)
         except NotFound:
-            return None if task.run.rank is None else events.PodGone(clock.now(), task.run.rank, activity.uid)
+            rank = task.run.rank
+            return None if rank is None else events.PodGone(clock.now(), rank, activity.uid, proven=True)
         return None
 
     def _prove_gone(self, task: Task, activity: do.ProveGone) -> events.Event:
-        selector, pods = Selector(labels={wellknown.LABEL_RUN: activity.name}, node=activity.node), []
-        for namespace in self._namespaces(task.run):
-            with self._unless_left(task.run, namespace), _unless_never_reached(task.run, namespace):
-                pods += self._kube.list_pods(namespace, selector)
-                with suppress(NotFound):
-                    pods.append(self._kube.pod(namespace, activity.pod))
-        left = [pod for pod in pods if is_of(task.run, pod)]
+        run, left = task.run, list[Object]()
+        for namespace in self._namespaces(run):
+            with self._unless_left(run, namespace), _unless_never_reached(run, namespace):
+                # Whatever their labels say: those can be taken away from a pod that runs.
+                there = self._kube.list_pods(namespace, Selector(node=activity.node))
+                left += [pod for pod in there if _is_left(run, pod)]
+                if activity.pod:
+                    with suppress(NotFound):
+                        left += [pod for pod in [self._kube.pod(namespace, activity.pod)] if is_of(run, pod)]
         return self._remaining(left) if left else events.PodsClear(clock.now())
 
     def _sweep(self, _task: Task, activity: do.SweepJob) -> events.Event:
@@ -136,6 +139,12 @@ def _unless_never_reached(run: Run, namespace: str) -> Iterator[None]:
     except ConfigError:
         if run.known_uids or run.opened or not run.rules.apart(namespace):
             raise
+
+
+def _is_left(run: Run, pod: Object) -> bool:
+    if str(pod["metadata"]["uid"]) in run.known_uids:
+        return True
+    return run_of(pod)[0] == run.name and is_of(run, pod)
 
 
 def _nodes(workload: Object) -> list[str]:

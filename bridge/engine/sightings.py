@@ -98,6 +98,8 @@ def _pod_told(run: Run, event: events.PodTold) -> Run:
 
 
 def _pod_gone(run: Run, event: events.PodGone) -> Run:
+    if event.proven and event.rank == run.rank:
+        run = replace(run, gone_uids=run.gone_uids | {event.uid})
     known = run.pods.get(event.rank)
     if known is None or known.uid != event.uid:
         return run

@@ -173,6 +173,7 @@ class Run:
     lost: frozenset[int] = frozenset()
     opened: str = ""
     known_uids: frozenset[str] = frozenset()
+    gone_uids: frozenset[str] = frozenset()  # of pods of this node's rank whose deletion is proven
     ready_at: float | None = None
     suspicions: Mapping[int, Suspicion] = field(default_factory=dict)
     tries: Mapping[str, int] = field(default_factory=dict)
@@ -255,6 +256,11 @@ class Run:
     def own_pod_visible(self) -> bool:
         """Whether the watch still shows a pod of this node's rank."""
         return self.own_pod is not None and self.rank not in self.lost
+
+    @property
+    def own_pods_gone(self) -> bool:
+        """Whether each pod of this run that this node knows of is proven deleted, and there was one."""
+        return bool(self.known_uids) and self.known_uids <= self.gone_uids
 
     @property
     def follows(self) -> bool:

@@ -12,8 +12,8 @@ from bridge.engine import activities as do
 from bridge.engine import drain, own_node, progress
 from bridge.engine.activities import Activity
 from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment, minutes_waited
-from bridge.engine.release import MEMBER_PATIENCE
 from bridge.engine.release import last_moment as last_release_moment
+from bridge.engine.release import member_patience
 from bridge.engine.state import Effort, Phase, Run, Workload
 from bridge.engine.training import FAILURE_GRACE
 from bridge.job.gate import opening
@@ -52,7 +52,7 @@ def _watches(run: Run) -> Iterator[Activity]:
 
 
 def _watching(run: Run) -> Iterator[Activity]:
-    """The same from prolog to release, since every new watch costs the API server a list."""
+    """The same from prolog to release, since every new watch has the API server tell all that is there again."""
     for namespace in [place.namespace for place in run.rules.possible] or [""]:
         yield do.WatchWorkload(run.name, namespace)
         yield do.WatchPods(run.name, "" if run.follows else run.own_pod_name, namespace)
@@ -194,7 +194,7 @@ def _sweep(run: Run) -> Iterator[Activity]:
 
 def _deleting(run: Run, at: float) -> Iterator[Activity]:
     assert run.epilog_began is not None
-    waited = at >= run.epilog_began + MEMBER_PATIENCE
+    waited = at >= run.epilog_began + member_patience(run)
     if run.workload in (Workload.LIVE, Workload.UNKNOWN) and (run.is_batch or waited):
         yield do.DeleteWorkload(run.name, run.workload_uid, run.tried("delete"))
     pod = run.own_pod
@@ -208,7 +208,8 @@ def _proving(run: Run, at: float) -> Iterator[Activity]:
     if not settled:
         return
     if not run.own_pod_visible or at >= run.epilog_began + _PROVE_ANYWAY:
-        yield do.ProveGone(run.name, run.own_pod_name, run.node, run.tried("prove"))
+        pod = "" if run.own_pods_gone else run.own_pod_name
+        yield do.ProveGone(run.name, pod, run.node, run.tried("prove"))
 
 
 # -- time
@@ -237,7 +238,7 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
     if run.phase is Phase.RUNNING and run.failed_at is not None and run.outcome is None:
         yield run.failed_at + FAILURE_GRACE
     if run.phase is Phase.RELEASE and run.epilog_began is not None:
-        yield run.epilog_began + MEMBER_PATIENCE
+        yield run.epilog_began + member_patience(run)
         yield run.epilog_began + _PROVE_ANYWAY
         yield last_release_moment(config, run)
         yield last_release_moment(config, run) + drain.PATIENCE

@@ -87,10 +87,12 @@ class Credentials:
             if old is None:
                 raise
             return old
+        # What the server refuses is read again at each request, most often with nothing new in it.
+        level = _log.debug if old is not None and before == self._seen else _log.info
+        level("kube_credential_read", kubeconfig=str(self._kubeconfig))
         # A file that changed while it was read is caught by the next look.
         self._seen = before if before == _fingerprint(fresh.files) else ()
         self._unread = ""
-        _log.info("kube_credential_read", kubeconfig=str(self._kubeconfig))
         return fresh
 
     def _complain(self, error: ConfigError) -> None:

@@ -32,7 +32,7 @@ RIGHTS = (
     Right("list", KUBEFLOW, "pytorchjobs", Scope.JOBS, "an epilog that has a job id only; workloads without a run"),
     Right("watch", KUBEFLOW, "pytorchjobs", Scope.JOBS, "every node's wait for the workload"),
     Right("delete", KUBEFLOW, "pytorchjobs", Scope.JOBS, "every epilog; workloads without a run"),
-    Right("get", "", "pods", Scope.JOBS, "the proof of release"),
+    Right("get", "", "pods", Scope.JOBS, "the proof of release, where the pod's deletion was not seen"),
     Right("list", "", "pods", Scope.JOBS, "the proof of release; pods left of released runs"),
     Right("watch", "", "pods", Scope.JOBS, "readiness, and how a pod ends"),
     Right("patch", "", "pods", Scope.JOBS, "the gate of the node's own pod"),

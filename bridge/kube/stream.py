@@ -72,10 +72,10 @@ class Pace:
         self.failures = 0
 
     def pause(self, at_least: float = 0.0) -> None:
-        """Waits after one more failure; ``at_least`` is the server's Retry-After."""
+        """Waits after one more failure; ``at_least`` is the server's Retry-After: the jitter comes on top of it."""
         delay = min(self._first * 2 ** min(self.failures, 10), self._longest)
         self.failures += 1
-        self._stop.wait(max(delay * uniform(0.5, 1.0), at_least))
+        self._stop.wait(at_least + delay * uniform(0.5, 1.0))
 
 
 class _Reader:

@@ -176,7 +176,8 @@ class Transport:
 
 def _pause(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
-    return max(_jitter(state), error.retry_after if isinstance(error, Unavailable) else 0.0)
+    # What the server asks for, and the jitter besides: whom it has turned away together must not come back together.
+    return _jitter(state) + (error.retry_after if isinstance(error, Unavailable) else 0.0)
 
 
 def _drained(response: Response, deadline: float) -> bytes:

@@ -37,7 +37,7 @@ _log = structlog.get_logger(__name__)
 
 _VERSIONS = ("v0.0.42", "v0.0.41", "v0.0.40")  # the newest first
 _CONNECT_SHARE = 0.3  # of the time left
-# All of the job as slurmctld here knows it. Without a flag slurmrestd asks slurmctld of a federation, too: a second RPC.
+# All of the job as slurmctld here knows it. Without flags slurmrestd asks for its federation, too: a second RPC.
 # An older slurmrestd takes the last of them alone, and answers with what it would have answered without.
 _HERE = "flags=ALL&flags=LOCAL&flags=DETAIL"
 _BODY_LIMIT = 64 * 1024 * 1024  # bytes; an array of 10,000 elements is answered as a whole

@@ -274,7 +274,8 @@ class FakeKubernetes:
                 position, forgotten = len(self._history), self._forgotten
                 present = {item["metadata"]["uid"]: item for item in self._list(kind, namespace, selector)}
             for uid in known.keys() - present.keys():
-                yield Observation(Change.GONE, {"metadata": known[uid]["metadata"]})
+                told = {key: known[uid]["metadata"].get(key) for key in ("name", "namespace", "uid")}
+                yield Observation(Change.GONE, {"metadata": told})
             yield from (Observation(Change.SEEN, item) for item in present.values())
             yield Observation(Change.SYNCED, {})
             known = present

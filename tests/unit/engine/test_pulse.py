@@ -7,6 +7,7 @@ import pytest
 from bridge import clock
 from bridge.engine import connections
 from bridge.engine.health import KUBERNETES, Contact, Health
+from bridge.engine.node_reading import NodeReadings
 from bridge.engine.pulse import Pulse
 from bridge.errors import AUTHORITY_UNKNOWN, ConfigError, NotFound, Unavailable
 from bridge.job.faults.trust import API_CLOCK
@@ -22,7 +23,7 @@ def kube() -> FakeKubernetes:
 
 def test_a_node_that_has_no_runs_knows_how_the_api_server_answers(kube: FakeKubernetes) -> None:
     health = Health()
-    pulse = Pulse(kube, "n1", health)
+    pulse = Pulse(NodeReadings(kube), "n1", health)
     pulse.look()  # no such Node: an answer
     assert health.contacts()[KUBERNETES].fault == ""
     for error, row, is_down in (
@@ -47,7 +48,7 @@ def test_it_asks_where_nobody_has_for_a_while(kube: FakeKubernetes) -> None:
         raise NotFound("no")
 
     kube.node = node  # type: ignore[method-assign, assignment]
-    pulse = Pulse(kube, "n1", health)
+    pulse = Pulse(NodeReadings(kube), "n1", health)
     cases = ((1.0, "", False, 0), (61.0, "", False, 1), (6.0, "", True, 1), (1.0, "", True, 0))
     for ago, fault, wanted, asks in (*cases, (1.0, "no answer", False, 0), (6.0, "no answer", False, 1)):
         asked.clear()
@@ -55,6 +56,32 @@ def test_it_asks_where_nobody_has_for_a_while(kube: FakeKubernetes) -> None:
         health.heard(KUBERNETES, found, None, clock.now() - ago)
         pulse.ask(wanted)
         assert len(asked) == asks, (ago, fault, wanted)
+
+
+def test_it_asks_once_a_minute_whoever_else_asks(kube: FakeKubernetes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run asks for much, not for the Node; and the next one wants to know what it says."""
+    health = Health()
+    pulse = Pulse(NodeReadings(kube), "n1", health)
+    pulse.look()
+    begun = clock.now()
+    for later, asks in ((30.0, False), (61.0, True), (100.0, False), (122.0, True)):
+        monkeypatch.setattr(clock, "now", lambda at=begun + later: at)
+        health.heard(KUBERNETES, None, None, begun + later)
+        assert pulse.ask() is asks
+
+
+def test_in_a_long_outage_it_asks_seldom(kube: FakeKubernetes, monkeypatch: pytest.MonkeyPatch) -> None:
+    pulse, at, asked = Pulse(NodeReadings(kube), "n1", Health()), clock.now(), list[float]()
+    kube.faults.outage = Unavailable("no route")
+    for second in range(120):
+        monkeypatch.setattr(clock, "now", lambda now=at + second: now)
+        if pulse.ask():
+            asked.append(second)
+    assert asked == [0, 5, 15, 35, 65, 95]
+    assert pulse.ask(is_wanted=True), "somebody looks"
+    kube.faults.outage = None
+    pulse.look()
+    assert pulse._failures == 0
 
 
 def test_a_state_has_its_sentence_and_what_becomes_of_the_jobs() -> None:

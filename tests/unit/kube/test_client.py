@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from bridge.errors import (
     BridgeError,
@@ -306,6 +307,23 @@ def test_a_refused_credential_is_read_again_once(server: ScriptedServer, connect
     with pytest.raises(Unauthenticated):
         client.create_workload("ns", {})
     assert len(server.received) == 4
+
+
+def test_a_refused_credential_without_anything_new_in_it_fills_no_log(
+    server: ScriptedServer, connect: Connect, tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("first")
+    client = connect(server.url, tokenFile="token")
+    server.route = lambda _: status(401, "Unauthorized")
+    with capture_logs() as logs:
+        for _ in range(3):
+            with pytest.raises(Unauthenticated):
+                client.create_workload("ns", {})
+        (tmp_path / "token").write_text("second-one")
+        with pytest.raises(Unauthenticated):
+            client.create_workload("ns", {})
+    levels = [log["log_level"] for log in logs if log["event"] == "kube_credential_read"]
+    assert levels == ["debug"] * 3 + ["info", "debug"]
 
 
 def test_an_unreadable_token_keeps_the_old_one(server: ScriptedServer, connect: Connect, tmp_path: Path) -> None:

@@ -1,0 +1,213 @@
+"""What a run does not ask the API server for, since it has been told; and that 10,000 nodes do not ask all at once."""
+
+import copy
+import random
+
+import pytest
+
+from bridge import clock, wellknown
+from bridge.engine import activities as do
+from bridge.engine import events, executor, node_reading
+from bridge.engine.cluster_work import ClusterWork
+from bridge.engine.executor import Executor, Task
+from bridge.engine.logs import LogHub
+from bridge.engine.node_reading import NodeReadings
+from bridge.engine.node_work import NodeWork
+from bridge.engine.release import member_patience
+from bridge.engine.state import new_run
+from bridge.errors import NotFound, Unavailable
+from bridge.kube.api import Change, Observation
+from tests.fakes.kubelet import FakeKubelet
+from tests.fakes.kubernetes import FakeKubernetes
+
+from .story import CONFIG, START, Story, allocation, batch, member, ready
+from .test_rows import work
+
+NAMESPACE = CONFIG.kubernetes.namespace
+NODE = {
+    "metadata": {"name": "compute2"},
+    "status": {"nodeInfo": {"bootID": "boot"}, "allocatable": {"nvidia.com/gpu": "2"}},
+}
+
+
+def pod_object(uid: str, node: str = "compute1", **labels: str) -> dict[str, object]:
+    """A worker of the run, as the API server has it."""
+    told = {wellknown.LABEL_RUN: "slurm-demo-7-0", wellknown.OPERATOR_LABEL_INDEX: "0"} | labels
+    metadata = {
+        "name": "slurm-demo-7-0-worker-0",
+        "namespace": NAMESPACE,
+        "uid": uid,
+        "labels": told,
+        "annotations": {wellknown.ANNOTATION_START: str(START)},
+    }
+    return {"metadata": metadata, "spec": {"nodeName": node, "containers": [{"name": "pytorch"}]}, "status": {}}
+
+
+# -- the proof of release
+
+
+def proving(gone: events.PodGone) -> str:
+    """The pod that the proof asks for by its name, after this was told of it."""
+    story = batch(1).created().sees(ready(0))
+    story.tell(events.EpilogBegan(story.at)).tell(events.WorkloadDeleted(story.at, "job-uid"))
+    (prove,) = story.tell(gone).wants(do.ProveGone)
+    assert isinstance(prove, do.ProveGone)
+    return prove.pod
+
+
+def test_a_pod_whose_deletion_was_told_is_not_asked_for() -> None:
+    assert proving(events.PodGone(100.0, 0, "pod-0", proven=True)) == ""
+
+
+def test_a_pod_that_only_left_our_sight_is_asked_for() -> None:
+    assert proving(events.PodGone(100.0, 0, "pod-0")) == "slurm-demo-7-0-worker-0"
+
+
+def test_each_pod_that_was_ever_let_through_here_must_be_proven_gone() -> None:
+    story = batch(1).created().sees(ready(0)).tell(events.GateOpened(100.0, "pod-0"))
+    story.tell(events.PodGone(100.0, 0, "another", proven=True))
+    assert not story.run.own_pods_gone
+    assert not batch(1).created().run.own_pods_gone, "a pod that nobody saw is not proven gone"
+
+
+def test_a_pod_without_its_labels_is_found_on_its_node() -> None:
+    kube, story = FakeKubernetes(), batch(1).created().sees(ready(0))
+    prove = do.ProveGone(story.run.name, "", "compute1", 0)
+    stripped = pod_object("pod-0")
+    stripped["metadata"]["labels"] = {}  # type: ignore[index]
+    kube.put("pod", stripped)
+    assert isinstance(work(kube, prove, story), events.PodsRemain)
+    kube.put("pod", pod_object("of another run", **{wellknown.LABEL_RUN: "slurm-demo-8-0"}))
+    assert isinstance(work(kube, prove, story), events.PodsClear)
+    kube.put("pod", pod_object("never seen"))
+    assert isinstance(work(kube, prove, story), events.PodsRemain)
+    assert "pod" not in kube.faults.calls
+
+
+def test_a_pod_that_is_not_there_when_it_is_deleted_is_proven_gone() -> None:
+    story = member().began()
+    event = work(FakeKubernetes(), do.DeletePod("slurm-demo-7-0-worker-1", "pod-1", 0), story)
+    assert isinstance(event, events.PodGone) and event.proven
+
+
+def test_the_watch_tells_what_was_deleted_and_what_vanished() -> None:
+    """Of a pod that vanished in a gap the API server tells nothing; its name and uid are all there is."""
+    kube, posted = FakeKubernetes(), list[events.Event]()
+    whole, deleted = pod_object("u"), copy.deepcopy(pod_object("u"))
+    deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"  # type: ignore[index]
+    vanished = {"metadata": {"name": "slurm-demo-7-0-worker-0", "namespace": NAMESPACE, "uid": "u"}}
+    for gone in (deleted, vanished):
+        changes = [Observation(Change.SEEN, whole), Observation(Change.GONE, gone)]
+        kube.watch_pods = lambda *_, told=changes: iter(told)  # type: ignore[method-assign]
+        activity = do.WatchPods("slurm-demo-7-0", "")
+        works = ClusterWork(CONFIG, kube, LogHub(kube)).works()
+        works[do.WatchPods](Task(batch(1).began().run, activity, posted.append))
+    told = [(event.uid, event.proven) for event in posted if isinstance(event, events.PodGone)]
+    assert told == [("u", True), ("u", False)]
+
+
+def test_where_the_batch_node_is_away_the_others_delete_one_after_another() -> None:
+    nodes = tuple(f"compute{number}" for number in range(1, 101))
+    patience = [member_patience(new_run(CONFIG, allocation(nodes, node), 0.0)) for node in nodes]
+    assert patience == sorted(patience)
+    assert patience[0] == 1.0
+    assert patience[99] == pytest.approx(1.99)
+
+
+# -- the Node
+
+
+class Asked:
+    """A member's node work and the pulse's reading of its Node."""
+
+    def __init__(self) -> None:
+        self.kube = FakeKubernetes()
+        self.kube.put("node", copy.deepcopy(NODE))
+        self.readings = NodeReadings(self.kube)
+        node = NodeWork(CONFIG, self.kube, FakeKubelet(), str, "boot", readings=self.readings)
+        self._work = node.works()[do.ProveNode]
+
+    def questions(self, story: Story) -> int:
+        """How often the API server was asked for the proof of a run."""
+        before = self.kube.faults.calls.count("node")
+        self._work(Task(story.run, do.ProveNode("compute2", 0), lambda _event: None))
+        return self.kube.faults.calls.count("node") - before
+
+
+def test_a_member_takes_what_its_node_has_just_said() -> None:
+    asked = Asked()
+    assert asked.questions(member().began()) == 1
+    assert asked.questions(member().began()) == 0
+
+
+def test_the_batch_node_asks_anew() -> None:
+    asked = Asked()
+    asked.readings.take("compute2")
+    assert asked.questions(batch(1).began()) == 1
+
+
+def test_what_was_said_too_long_ago_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked()
+    asked.readings.take("compute2")
+    later = clock.now() + node_reading.LASTS
+    monkeypatch.setattr(clock, "now", lambda: later)
+    assert asked.questions(member().began()) == 1
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"nodeInfo": {"bootID": "another"}, "allocatable": {"nvidia.com/gpu": "2"}},
+        {"nodeInfo": {"bootID": "boot"}, "allocatable": {"nvidia.com/gpu": "1"}},
+    ],
+)
+def test_only_what_is_good_is_taken_from_before(status: dict[str, object]) -> None:
+    asked = Asked()
+    asked.kube.put("node", NODE | {"status": status})
+    asked.readings.take("compute2")
+    asked.kube.put("node", copy.deepcopy(NODE))
+    assert asked.questions(member().began()) == 1
+
+
+def test_a_node_that_is_gone_or_does_not_answer_is_not_remembered() -> None:
+    asked = Asked()
+    for name, error in (("none", NotFound), ("compute2", Unavailable)):
+        asked.readings.take("compute2")
+        asked.kube.faults.outage = Unavailable("no") if error is Unavailable else None
+        with pytest.raises(error):
+            asked.readings.take(name)
+        asked.kube.faults.outage = None
+        assert asked.readings.recent("compute2") is None
+
+
+# -- all nodes at once
+
+
+def test_what_a_thousand_nodes_begin_with_is_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "uniform", lambda _least, most: most)
+    nodes = tuple(f"compute{number}" for number in range(1, 1025))
+    for node, activity, spread in (
+        ("compute7", do.WatchPods("w", "p"), 0.512),
+        ("compute7", do.WatchWorkload("w"), 0.512),
+        ("compute7", do.DeletePod("p", "u", 0), 0.512),
+        ("compute7", do.OpenGate("p", "u", "[]", 0), 0.0),
+        ("compute1", do.WatchPods("w", ""), 0.0),
+    ):
+        run = new_run(CONFIG, allocation(nodes, node), 0.0)
+        assert executor._spread(Task(run, activity, lambda _event: None)) == pytest.approx(spread)
+
+
+def test_a_server_that_asks_for_a_pause_gets_it() -> None:
+    """Whatever the next try is a try of; another server or another pod has asked for nothing."""
+    run, told = batch(1).began().run, list[events.Event]()
+
+    def busy(_task: Task) -> None:
+        raise Unavailable("too many requests", status=429, retry_after=30.0)
+
+    starting = Executor({do.CreateWorkload: busy}, lambda _run, event: told.append(event))
+    create = Task(run, do.CreateWorkload("{}", 0), told.append)
+    assert starting._wait(create, 0) == 0.0
+    starting._run(create)
+    assert 29.0 < starting._wait(create, 1) <= 35.0
+    assert 29.0 < starting._wait(Task(run, do.DeleteWorkload("w", "", 0), told.append), 0) <= 35.0
+    assert starting._wait(Task(run, do.OpenGate("p", "u", "[]", 0), told.append), 0) == 0.0
