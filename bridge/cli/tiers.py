@@ -34,9 +34,15 @@ ABILITIES = (
     ),
     Ability(
         "requeue",
-        "a job that met a fault which all nodes share goes back into the queue, and is held the third time",
+        "a job that met a fault which all nodes share goes back into the queue",
         "owner",
         "its script starts, and `attach` ends it with 75",
+    ),
+    Ability(
+        "hold",
+        "the third time it is held, with the reason in its comment, until somebody releases it",
+        "owner",
+        "as above: nothing counts its tries",
     ),
     Ability(
         "notice",

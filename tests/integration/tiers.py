@@ -12,7 +12,9 @@ from .specs import UNTIL_LET_GO, container_job
 from .stack import Job, Stack, eventually
 
 _TOLD = "k8s=job.yaml | k8s: finished: 1/1 ranks exited 0"
+_ATTACH = "exec bridgectl attach"
 _SMALL = ("-n1", "--mem=128M", "-t10")
+_THIRD = "--comment=k8s=job.yaml | k8s: try 2 of 3 failed, requeued: the image does not come"
 _NOBODYS = 8_000_001  # a job that slurmctld does not know
 
 
@@ -26,18 +28,23 @@ class Measured:
     found: dict[str, bool]
     delayed: Job | None = None
 
-    def submit(self, spec: str | None, script: str = "exec bridgectl attach", name: str = "job", *more: str) -> Job:
+    def submit(self, spec: str | None, script: str = _ATTACH, name: str = "job", *more: str) -> Job:
         """A small job on this node."""
         return self.stack.submit(spec, "-N1", f"--nodelist={self.node}", *_SMALL, *more, script=script, name=name)
 
     # -- what jobs are told that come to their end
 
     def begin_ends(self) -> None:
-        """One that trains and attaches nobody, one that ends well, one that is refused."""
+        """One that trains and attaches nobody, one that ends well, one that is refused; one begins after half a minute,
+        which Slurm counts as a whole one."""
         training = container_job(self.stack.images["small"], f"touch $HOME/here; {UNTIL_LET_GO}")
         self._unattached = self.submit(training, "until [ -e go ]; do sleep 0.2; done")
         self._well = self.submit(container_job(self.stack.images["small"], "echo done"))
         self._refused = self.submit("kind: Sonata")
+        if self.tier in ("service", "administrator"):
+            before = {"name": "before", "image": self.stack.images["small"], "command": ["sleep", "31"]}
+            delayed = manifest(self.stack, "sh", "-c", f"echo here; {UNTIL_LET_GO}", inits=[before])
+            self.delayed = self.submit(delayed, name="delayed")
 
     def see_ends(self) -> None:
         """The daemon begins anew before the first of them has ended."""
@@ -66,16 +73,12 @@ class Measured:
     # -- what becomes of jobs whose image does not come
 
     def begin_waits(self) -> None:
-        """One is cancelled while its prolog waits, one waits to the end; one begins after half a minute, which Slurm
-        counts as a whole one."""
+        """One is cancelled while its prolog waits, one waits to the end, one for the third time."""
         late = manifest(self.stack, imagePullPolicy="Always")
         self._cancelled, self._waiting = self.submit(late, name="cancelled"), self.submit(late, name="waiting")
+        self._third = self.submit(late, _ATTACH, "third", _THIRD)
         eventually(lambda: self._phase(self._cancelled) == "prolog", 60, "a prolog")
         self.stack.exec("login", "scancel", str(self._cancelled.id), user="ml")
-        if self.tier in ("service", "administrator"):
-            before = {"name": "before", "image": self.stack.images["small"], "command": ["sleep", "31"]}
-            delayed = manifest(self.stack, "sh", "-c", f"echo here; {UNTIL_LET_GO}", inits=[before])
-            self.delayed = self.submit(delayed, name="delayed")
 
     def see_waits(self) -> None:
         """How the bridge decides about them."""
@@ -86,8 +89,13 @@ class Measured:
         eventually(lambda: self._story(self._waiting).get("verdict"), 90, "the prolog's deadline")
         eventually(lambda: self._is_back(self._waiting) or self._has_failed(self._waiting), 60, "requeued, or run")
         self.found["requeue"] = self._is_back(self._waiting)
-        stack.exec("login", "scancel", str(self._waiting.id), user="ml", check=False)
-        stack.await_ended([self._cancelled, self._waiting], 90)
+        eventually(lambda: self._is_held(self._third) or self._has_failed(self._third), 90, "held, or run")
+        self.found["hold"] = self._is_held(self._third)
+        told = stack.comment(self._third) if self.found["hold"] else stack.sacct(self._third, "Comment")
+        assert ("try 3 of 3 failed, held: " in told) is self.found["hold"], told
+        for job in (self._waiting, self._third):
+            stack.exec("login", "scancel", str(job.id), user="ml", check=False)
+        stack.await_ended([self._cancelled, self._waiting], 90)  # of one that is held sacct says REQUEUED for ever
 
     def _is_extended(self, job: Job) -> bool:
         await_training(self.stack, job)
@@ -97,7 +105,10 @@ class Measured:
         return self.stack.sacct(job, "Timelimit") == "00:11:00"
 
     def _is_back(self, job: Job) -> bool:
-        return self.stack.show(job).get("Restarts") == "1"
+        return int(self.stack.show(job).get("Restarts", 0)) > 0
+
+    def _is_held(self, job: Job) -> bool:
+        return self.stack.show(job).get("Reason") == "job_requeued_in_held_state"
 
     def _has_failed(self, job: Job) -> bool:
         return self.stack.sacct(job, "State,ExitCode") == "FAILED|75:0"
