@@ -193,9 +193,9 @@ def test_replay_equals_memory() -> None:
 REFUSED = "http://127.0.0.1:10248/healthz: Connection refused"
 
 
-def quick(world: World, name: str = "n1", prolog_deadline: float = 300.0) -> Node:
-    """A node that soon believes what it sees."""
-    timing = {"node_patience": 0.15, "boot_grace": 0.001, "poll_period": 0.05, "prolog_deadline": prolog_deadline}
+def quick(world: World, name: str = "n1", prolog_deadline: float = 300.0, patience: float = 0.15) -> Node:
+    """A node that soon believes what it sees. After a drain its epilog has no more time than that."""
+    timing = {"node_patience": patience, "boot_grace": 0.001, "poll_period": 0.05, "prolog_deadline": prolog_deadline}
     return world.node(name, None, **timing)
 
 
@@ -287,7 +287,7 @@ def test_status_says_why_until_a_pod_has_started_here_again(world: World) -> Non
 
 
 def test_a_disk_that_was_full_before_the_job_came_drains_the_node(world: World) -> None:
-    node, job = quick(world), world.job()
+    node, job = quick(world, patience=1.0), world.job()
     node.full_disk = "/var/lib/containerd has 3 MiB free of 204800"
     world.kube.on_change = lambda: None  # nothing is scheduled
     answer = node.prolog(job).answer()
@@ -314,7 +314,7 @@ def test_a_disk_that_fills_up_while_the_pod_starts_is_no_fault_of_the_node(world
 
 
 def test_missing_gpus_drain_the_node_once_it_has_been_up_for_a_while(world: World) -> None:
-    node, job = quick(world), world.job()
+    node, job = quick(world, patience=1.0), world.job()
     world.cluster.add_node("n1", boot_id="boot-n1", gpus=1)
     answer = node.prolog(job).answer()
     assert answer["exit"] == 1
