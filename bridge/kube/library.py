@@ -15,6 +15,7 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.client.rest import RESTClientObject
 from kubernetes.config.config_exception import ConfigException
 from kubernetes.config.kube_config import KubeConfigLoader
+from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
 from bridge import __version__
 from bridge.errors import ConfigError
@@ -29,6 +30,10 @@ TRANSPORT_ERRORS = (urllib3.exceptions.HTTPError, ApiException, OSError)
 """Everything that the library raises for a request that got no answer (ApiException stands for TLS there)."""
 
 _POOL_SIZE = 8  # idle connections kept; streams come on top and are never given back
+_PROBES = (5, 2, 3)
+"""TCP keepalive: seconds without a word until the peer is probed, between two probes, and how many may go unanswered.
+A dead peer is noticed on an idle watch (the library's issue 1402), and on a log before `attach` gives up what is to
+come: a server that is killed while it has more to send than is taken leaves no word of its end behind."""
 _UNUSABLE = (ConfigException, yaml.YAMLError, OSError, AttributeError, KeyError, TypeError, ValueError)
 
 
@@ -129,7 +134,7 @@ def _configuration(content: dict[str, Any], base: Path) -> Any:
     # of the kubeconfig is still obeyed.
     configuration = Configuration(proxy="", no_proxy="", connection_pool_maxsize=_POOL_SIZE)
     configuration.retries = False  # urllib3 would retry by itself, three times and past our deadline
-    configuration.keep_alive = True  # a dead peer is noticed on an idle watch (the library's issue 1402)
+    configuration.socket_options = tcp_keepalive_socket_options(*_PROBES)
     KubeConfigLoader(config_dict=content, config_base_path=str(base)).load_and_set(configuration)
     return configuration
 

@@ -1,4 +1,5 @@
 import json
+import socket
 import ssl
 import time
 from pathlib import Path
@@ -6,6 +7,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
+from urllib3.connection import HTTPConnection
 
 from bridge.errors import (
     BridgeError,
@@ -272,6 +274,26 @@ def test_connections_are_used_again(server: ScriptedServer, connect: Connect) ->
         client.pod("ns", "p")
     client.pod("ns", "p")
     assert {request.connection for request in server.received} == {0}
+
+
+def test_a_server_that_died_without_a_word_is_noticed_within_seconds(server: ScriptedServer, tmp_path: Path) -> None:
+    """Before `attach` gives up the last lines: ten seconds after the end."""
+    server.answers(Reply(POD))
+    path = tmp_path / "kubeconfig"
+    path.write_text(kubeconfig(server.url))
+    opened = transport.Transport(path, 5.0).open(transport.Request("GET", "/log"), 300.0)
+    try:
+        assert isinstance(opened.connection, HTTPConnection)
+        sock = opened.connection.sock
+        idle, interval, count = (
+            sock.getsockopt(socket.IPPROTO_TCP, option)
+            for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        )
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert idle + interval < 10 and idle + interval * count < 15
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+    finally:
+        opened.close()
 
 
 def test_a_proxy_of_the_environment_is_ignored(
