@@ -5,23 +5,19 @@ REQUESTS = {
     "batch node": {
         "get nodes": 1,
         "create pytorchjobs": 1,
-        "list pytorchjobs": 1,
         "watch pytorchjobs": 1,
-        "list pods": 2,
         "watch pods": 1,
         "patch pods": 1,
         "delete pytorchjobs": 1,
-        "get pods": 3,
+        "list pods": 1,
+        "get pods": 2,
     },
     "other node": {
-        "get nodes": 1,
-        "list pytorchjobs": 2,
         "watch pytorchjobs": 2,
-        "list pods": 3,
         "watch pods": 2,
         "patch pods": 1,
         "delete pods": 1,
-        "get pods": 1,
+        "list pods": 1,
     },
 }
 """To the API server, from prolog to release, logs apart."""
