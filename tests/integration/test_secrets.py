@@ -24,14 +24,13 @@ while not select.select([0], [], [], 0)[0]:
             continue
         for part in ("cmdline", "environ"):
             try:
-                with open(f"/proc/{pid}/{part}", "rb") as file:
-                    text = file.read()
+                with open(f"/proc/{pid}/{part}", "rb") as file, open(f"/proc/{pid}/comm") as comm:
+                    text, name = file.read(), comm.read().strip()
             except OSError:
-                continue
+                continue  # it has ended, between any two of these
             hooks += b"slurm-k8s-bridge/bridge/hook" in text or b"scontrol\\0token" in text
             if pattern.search(text):
-                with open(f"/proc/{pid}/comm") as file:
-                    seen.add(f"{part} of {file.read().strip()}")
+                seen.add(f"{part} of {name}")
 print(json.dumps({"seen": sorted(seen), "hooks": hooks}))
 """
 
