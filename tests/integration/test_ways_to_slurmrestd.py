@@ -5,7 +5,7 @@ from typing import Any
 
 from .restd import ADDRESS, another_authority, expired_certificate, on_a_socket
 from .rows import hears, manifest
-from .specs import container_job
+from .specs import UNTIL_LET_GO, container_job
 from .stack import NODES, Stack, eventually
 
 _ON = ("-N1", "-c1", "-w")
@@ -30,8 +30,9 @@ def test_over_a_socket_of_the_node(stack: Stack) -> None:
 def test_a_certificate_that_is_not_accepted_is_told_until_it_is_renewed(stack: Stack) -> None:
     """On one node for its own authority file, on the other for slurmrestd's certificate; daemons that live on."""
     daemons = [stack.main_pid(node) for node in NODES]
+    spec = manifest(stack, "sh", "-c", UNTIL_LET_GO)  # of a job that is over Slurm takes no comment
     with another_authority(stack, "compute1"):
-        untrusted = stack.submit(manifest(stack), *_ON, "compute1")
+        untrusted = stack.submit(spec, *_ON, "compute1")
         hears(stack, untrusted, "slurmrestd-certificate", "compute1")
         known = status(stack, "compute1")["connections"]["slurmrestd"]
         assert (
@@ -40,9 +41,11 @@ def test_a_certificate_that_is_not_accepted_is_told_until_it_is_renewed(stack: S
         )
         assert known["down_for"] is not None
     with expired_certificate(stack):
-        expired = stack.submit(manifest(stack), *_ON, "compute2")
+        expired = stack.submit(spec, *_ON, "compute2")
         hears(stack, expired, "slurmrestd-certificate", "compute2")
         assert "certificate has expired" in status(stack, "compute2")["connections"]["slurmrestd"]["fault"]
+    for job in (untrusted, expired):
+        stack.let_go(job)
     stack.await_ended([untrusted, expired], 90)
     for job, node in ((untrusted, "compute1"), (expired, "compute2")):
         assert stack.sacct(job, "State") == "COMPLETED" and stack.sacct(job, "Comment").startswith(_FINISHED)
