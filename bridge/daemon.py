@@ -86,7 +86,7 @@ class Daemon:
         hub = LogHub(kube)
         self._journal = Journal(config.journal_dir)
         self._engine = Engine(config, self._journal, hub)
-        works = ClusterWork(config, kube, hub).works()
+        works = ClusterWork(config, kube, hub, self._engine.known).works()
         works |= ReleaseWork(config, kube, node, self._engine.known).works()
         kubelet, disks = KubeletProbe(config.kubernetes.kubelet_healthz), Disks(config.kubernetes.disks)
         readings = NodeReadings(kube)

@@ -1,8 +1,9 @@
 """The activities that make a run's objects in Kubernetes and watch them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Literal
 
 from bridge import clock, wellknown
@@ -16,6 +17,7 @@ from bridge.engine.state import Run, Workload
 from bridge.errors import Conflict, Forbidden, Invalid, NotFound, RemoteError
 from bridge.job.faults import Finding, Verdict, admission, observed, runs
 from bridge.job.faults.pod_events import PodEvent, telling
+from bridge.job.ids import RunKey
 from bridge.job.pods import PodFacts, pod_facts, workload_facts
 from bridge.job.words import plain
 from bridge.kube.api import Change, Kubernetes, Object, Selector
@@ -26,10 +28,12 @@ _EVENTS_PAUSE, _EVENTS_LONGEST = 5.0, 60.0  # seconds between two looks at the e
 class ClusterWork:
     """The beginning and the life of runs in Kubernetes. Every method does one activity and returns what came of it."""
 
-    def __init__(self, config: Config, kube: Kubernetes, hub: LogHub) -> None:
+    def __init__(self, config: Config, kube: Kubernetes, hub: LogHub, runs: Callable[[], Iterable[Run]]) -> None:
+        """``runs``: those that this daemon knows at the moment of the call."""
         self._config = config
         self._kube = kube
         self._hub = hub
+        self._runs = runs
 
     def works(self) -> dict[type[do.Activity], Work]:
         """Which method does which activity."""
@@ -139,7 +143,16 @@ class ClusterWork:
 
     def _follow_log(self, task: Task, activity: do.FollowLog) -> None:
         run, home = task.run, home_of(self._config, task.run)
-        self._hub.follow(run.key, activity.rank, home, activity.pod, task.stop, has_reader=run.may_have_reader)
+        over, reader = partial(self._is_over, run.key, activity), run.may_have_reader
+        self._hub.follow(run.key, activity.rank, home, activity.pod, task.stop, over, has_reader=reader)
+
+    def _is_over(self, key: RunKey, activity: do.FollowLog) -> bool:
+        """As the watch of the pods has told by now, of just this pod."""
+        run = next((run for run in self._runs() if run.key == key), None)
+        pod = None if run is None else run.pods.get(activity.rank)
+        if run is None or pod is None or pod.uid != activity.uid:
+            return False
+        return pod.over or pod.phase in ("Failed", "Succeeded") or activity.rank in run.lost
 
 
 class _PodView:

@@ -8,7 +8,7 @@ waits until the reader has said where that is.
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -64,10 +64,18 @@ class LogHub:
             self.changed.notify_all()
 
     def follow(
-        self, key: RunKey, rank: int, namespace: str, pod: str, stop: threading.Event, *, has_reader: bool = False
+        self,
+        key: RunKey,
+        rank: int,
+        namespace: str,
+        pod: str,
+        stop: threading.Event,
+        is_over: Callable[[], bool],
+        *,
+        has_reader: bool = False,
     ) -> None:
-        """Fill the spool of this rank until its container has ended or ``stop`` is set. ``has_reader``: one has been
-        here, perhaps at an earlier daemon, and comes again."""
+        """Fill the spool of this rank until its container has ended, which ``is_over`` knows from the watch of its
+        pod, or ``stop`` is set. ``has_reader``: one has been here, perhaps at an earlier daemon, and comes again."""
         with self.changed:
             awaited = has_reader or key in self._expected
             while awaited and key not in self._readers and not stop.is_set():
@@ -79,7 +87,7 @@ class LogHub:
                 return
             after = spool.pieces[-1].position if spool.pieces else spool.origin
         try:
-            for piece in self._kube.follow_log(namespace, pod, wellknown.CONTAINER, after, stop):
+            for piece in self._kube.follow_log(namespace, pod, wellknown.CONTAINER, after, stop, is_over):
                 if not self._keep(spool, piece, stop):
                     return
         except NotFound:

@@ -1,6 +1,6 @@
 """What the engine needs of Kubernetes, in the engine's words. `client.py` is the real one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from threading import Event
@@ -97,9 +97,19 @@ class Kubernetes(Protocol):
         """The last lines of the container's output so far, at most LAST_LOG_LIMIT bytes; Invalid while it has not
         started, NotFound when the pod is gone."""
 
-    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogPiece]:
+    def follow_log(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        after: str,
+        stop: Event,
+        is_over: Callable[[], bool] | None = None,
+    ) -> Iterator[LogPiece]:
         """The output from the start of the container, or from the position ``after`` on, until the container
-        has ended. Reconnects without loss or repetition; NotFound when the pod is gone."""
+        has ended. Reconnects without loss or repetition; NotFound when the pod is gone. ``is_over``: whether a watch
+        of the pod, whose container has started, has told by now that it has ended or is gone; so the API server is not
+        asked for it, but after a fault."""
 
 
 class Kubelet(Protocol):

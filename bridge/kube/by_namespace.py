@@ -65,5 +65,13 @@ class ByNamespace:
     def last_log(self, namespace: str, pod: str, container: str, lines: int) -> bytes:
         return self._of(namespace).last_log(namespace, pod, container, lines)
 
-    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogPiece]:
-        return self._of(namespace).follow_log(namespace, pod, container, after, stop)
+    def follow_log(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        after: str,
+        stop: Event,
+        is_over: Callable[[], bool] | None = None,
+    ) -> Iterator[LogPiece]:
+        return self._of(namespace).follow_log(namespace, pod, container, after, stop, is_over)

@@ -1,6 +1,6 @@
 """The API server as the engine sees it: `bridge.kube.api.Kubernetes` over HTTP."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from threading import Event
 from urllib.parse import quote
 
@@ -103,8 +103,16 @@ class KubernetesClient:
         query = {"container": container, "tailLines": str(lines)}
         return self._transport.text(Request("GET", f"{_pod(namespace, pod)}/log", query))[-LAST_LOG_LIMIT:]
 
-    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogPiece]:
-        return iter(LogFollower(self._transport, _pod(namespace, pod), container, after, stop))
+    def follow_log(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        after: str,
+        stop: Event,
+        is_over: Callable[[], bool] | None = None,
+    ) -> Iterator[LogPiece]:
+        return iter(LogFollower(self._transport, _pod(namespace, pod), container, after, stop, is_over))
 
     def _events(self, namespace: str, fields: str) -> list[Object]:
         return sorted(self._list(_event_path(namespace), {"fieldSelector": fields}), key=_happened)

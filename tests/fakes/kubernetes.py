@@ -213,7 +213,16 @@ class FakeKubernetes:
                 raise Invalid("no such container", status=400)
             return b"".join(line.data for line in self._logs.get((namespace, pod), [])[-lines:])[-LAST_LOG_LIMIT:]
 
-    def follow_log(self, namespace: str, pod: str, container: str, after: str, stop: Event) -> Iterator[LogPiece]:
+    def follow_log(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        after: str,
+        stop: Event,
+        is_over: Callable[[], bool] | None = None,
+    ) -> Iterator[LogPiece]:
+        del is_over  # the fake asks itself
         if not self._reached(stop):
             return
         uid = self.pod(namespace, pod)["metadata"]["uid"]

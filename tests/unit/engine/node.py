@@ -122,7 +122,7 @@ class Daemon:
         self.hub = LogHub(kube)
         self._journal = MortalJournal(config.journal_dir, node.perils)
         self.engine = Engine(config, self._journal, self.hub)
-        works = ClusterWork(config, kube, self.hub).works()
+        works = ClusterWork(config, kube, self.hub, self.engine.known).works()
         works |= ReleaseWork(config, kube, node.name, self.engine.known).works()
         works |= NodeWork(
             config, kube, node.kubelet, lambda: node.full_disk, f"boot-{node.name}", identities.of

@@ -100,7 +100,7 @@ def test_the_watch_tells_what_was_deleted_and_what_vanished() -> None:
         changes = [Observation(Change.SEEN, whole), Observation(Change.GONE, gone)]
         kube.watch_pods = lambda *_, told=changes: iter(told)  # type: ignore[method-assign]
         activity = do.WatchPods("slurm-demo-7-0", "")
-        works = ClusterWork(CONFIG, kube, LogHub(kube)).works()
+        works = ClusterWork(CONFIG, kube, LogHub(kube), tuple).works()
         works[do.WatchPods](Task(batch(1).began().run, activity, posted.append))
     told = [(event.uid, event.proven) for event in posted if isinstance(event, events.PodGone)]
     assert told == [("u", True), ("u", False)]

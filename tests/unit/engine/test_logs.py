@@ -38,9 +38,8 @@ class Spooling:
         self._threads: list[threading.Thread] = []
 
     def follows(self, *, has_reader: bool = False) -> None:
-        follow = threading.Thread(
-            target=self.hub.follow, args=(KEY, 0, NAMESPACE, POD, self.stop), kwargs={"has_reader": has_reader}
-        )
+        told = (KEY, 0, NAMESPACE, POD, self.stop, bool)
+        follow = threading.Thread(target=self.hub.follow, args=told, kwargs={"has_reader": has_reader})
         self._threads.append(follow)
         follow.start()
 
@@ -165,7 +164,7 @@ def test_a_released_run_leaves_nothing_in_memory(spooling: Spooling) -> None:
     spooling.reads()
     spooling.stop.set()
     spooling.hub.drop(KEY)
-    spooling.hub.follow(KEY, 0, NAMESPACE, POD, spooling.stop)  # it was about to begin when it was stopped
+    spooling.hub.follow(KEY, 0, NAMESPACE, POD, spooling.stop, bool)  # it was about to begin when it was stopped
     assert not spooling.hub._spools
     assert not spooling.hub._after
     assert not spooling.hub._readers
@@ -241,7 +240,7 @@ class Crowd:
             thread.start()
 
     def _follow(self, key: RunKey) -> None:
-        self.hub.follow(key, 0, NAMESPACE, f"pod-{key.job_id}", self.stop)
+        self.hub.follow(key, 0, NAMESPACE, f"pod-{key.job_id}", self.stop, bool)
 
     def prints(self, key: RunKey, size: int, lines: int) -> None:
         self.kube.write_log(NAMESPACE, f"pod-{key.job_id}", *[b"x" * size + b"\n"] * lines)

@@ -129,7 +129,7 @@ def test_what_the_events_of_a_pod_say_is_posted_when_it_changes(monkeypatch: pyt
     kube, posted = FakeKubernetes(), list[events.Event]()
     said = {"type": "Warning", "reason": "FailedMount", "message": MISSING, "involvedObject": {"uid": "pod-0"}}
     kube.put("event", {"metadata": {"name": "e", "namespace": NAMESPACE}, **said})
-    work = ClusterWork(CONFIG, kube, LogHub(kube)).works()[do.FollowEvents]
+    work = ClusterWork(CONFIG, kube, LogHub(kube), tuple).works()[do.FollowEvents]
     task = Task(bound().run, do.FollowEvents(0, "pod-0"), posted.append)
     monkeypatch.setattr(task.stop, "wait", lambda _pause: len(kube.faults.calls) > 2)
     assert work(task) is None

@@ -201,7 +201,7 @@ def test_a_hook_of_another_version_is_a_row() -> None:
 def works(kube: FakeKubernetes) -> dict[type[do.Activity], Work]:
     """What a node does whose kernel has the bootID "boot"."""
     node = NodeWork(CONFIG, kube, FakeKubelet(), str, "boot")
-    works = ClusterWork(CONFIG, kube, LogHub(kube)).works() | node.works()
+    works = ClusterWork(CONFIG, kube, LogHub(kube), tuple).works() | node.works()
     return works | ReleaseWork(CONFIG, kube, "compute1", list).works()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bridge.errors import Forbidden, Invalid, NotFound
-from bridge.kube import stream
+from bridge.kube import logs, stream
 from bridge.kube.api import LAST_LOG_LIMIT, LogPiece
 from tests.fakes.httpserver import Drop, Reply, ScriptedServer, Stream
 from tests.unit.kube.conftest import Connect
@@ -87,6 +87,33 @@ def test_a_broken_stream_goes_on_without_loss_or_repetition(
         at(1, 5),
         at(2),
     ]
+
+
+def test_what_a_watch_knows_is_not_asked_for(server: ScriptedServer, connect: Connect, stop: Event) -> None:
+    over = iter([False, False])  # before the opening, and when it had ended
+    server.answers(Stream((text(1, b"one\n"),)), Stream((text(1, b"one\n"), text(2, b"two\n"))))
+    followed = connect(server.url).follow_log("ns", "p", "c", "", stop, lambda: next(over, True))
+    assert lines(followed) == [b"one\n", b"two\n"]
+    assert [request.path.rpartition("/")[2] for request in server.received] == ["log", "log"]
+
+
+def test_an_end_that_no_watch_explains_is_asked_about(
+    server: ScriptedServer, connect: Connect, stop: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "_MOMENT", 0.1)
+    first, last = text(1, b"one\n"), text(2, b"two\n")
+    server.answers(Stream((first,)), pod("running"), Stream((first, last)), pod("terminated"), Stream((last,)))
+    followed = connect(server.url).follow_log("ns", "p", "c", "", stop, lambda: False)
+    assert lines(followed) == [b"one\n", b"two\n"]
+
+
+def test_a_stream_that_broke_is_asked_about(server: ScriptedServer, connect: Connect, stop: Event) -> None:
+    first, last = text(1, b"one\n"), text(2, b"two\n")
+    server.answers(Stream((first,), "cut"), pod("running"), Stream((first, last)), Stream((last,)))
+    over = iter([False, False])  # before the first opening, and the second's question
+    followed = connect(server.url).follow_log("ns", "p", "c", "", stop, lambda: next(over, True))
+    assert lines(followed) == [b"one\n", b"two\n"]
+    assert [request.path.rpartition("/")[2] for request in server.received] == ["log", "p", "log", "log"]
 
 
 def test_it_begins_after_a_stamp(server: ScriptedServer, connect: Connect, stop: Event) -> None:
