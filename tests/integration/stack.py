@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -111,6 +111,12 @@ class PodWatch:
         """Until so many pods have been ready."""
         with self.changed:
             assert self.changed.wait_for(lambda: len(self.ready) >= count, seconds), f"ready: {self.ready}"
+
+    def await_gone(self, names: Collection[str], seconds: float) -> None:
+        """Until these have been ready and are gone: others may have been told before this watcher."""
+        with self.changed:
+            told = self.changed.wait_for(lambda: self.gone.keys() >= set(names) <= self.ready.keys(), seconds)
+            assert told, f"not seen: {sorted(set(names) - self.gone.keys()) or 'ready'}"
 
 
 class Stack:

@@ -62,6 +62,7 @@ def _ours(nodes: Fleet, pods: PodWatch, job: int) -> tuple[dict[str, list[float]
     epilogs = nodes.hooks("epilog", job)
     worker = [f"{workload['metadata']['name']}-worker-{rank}" for rank in range(len(nodes.nodes))]
     first, *others = nodes.nodes
+    pods.await_gone(worker, 60)
     began, ended = _hull(prologs)
     ended_alone = [prologs[node].ended - pods.ready[pod] for node, pod in zip(others, worker[1:], strict=True)]
     released, free = _hull(epilogs)

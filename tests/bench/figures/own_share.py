@@ -30,6 +30,7 @@ def measuring(world: World) -> Iterator[Round]:
 def _shares(stood_by: Way, passage: Passage) -> dict[str, list[float]]:
     pods = {node: passage.pod(node) for node in passage.nodes}
     batch, *others = passage.nodes
+    stood_by.pods.await_gone(pods.values(), 30)
     ready, gone = stood_by.pods.ready, stood_by.pods.gone
     return {
         "prolog, batch node": [passage.prologs[batch].ended - max(ready[pod] for pod in pods.values())],
