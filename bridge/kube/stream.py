@@ -147,7 +147,9 @@ class _Reader:
         """Whether more is wanted, once there is room for it."""
         with self._changed:
             self._ahead += chunk
-            self._changed.notify()
+            # The API server sends an event in TLS records of a kilobyte: nobody is woken for a part of one.
+            if b"\n" in chunk or len(self._ahead) >= _MOST_TAKEN:
+                self._changed.notify()
             while len(self._ahead) >= _MOST_AHEAD and not self._abandoned:
                 self._changed.wait()
             return not self._abandoned
