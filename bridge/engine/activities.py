@@ -80,6 +80,17 @@ class WatchWorkload:
 
 
 @dataclass(frozen=True)
+class LookForWorkload:
+    """See whether the workload is there, and stays there, on a node whose own pod does not come."""
+
+    name: str
+    number: int
+    attempt: int
+    lane: ClassVar[str] = "watch-workload"
+    what: ClassVar[str] = "gang"
+
+
+@dataclass(frozen=True)
 class WatchPods:
     """Tell every change of the run's pods; of one pod where ``pod`` names it. ``namespace`` as of `WatchWorkload`."""
 
@@ -264,6 +275,7 @@ Retried = (
     | CountNodeFaults
     | LearnJob
     | CreateWorkload
+    | LookForWorkload
     | OpenGate
     | ReadRefusals
     | TellShare

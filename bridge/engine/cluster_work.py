@@ -40,6 +40,7 @@ class ClusterWork:
         return {
             do.CreateWorkload: _of(self._create),
             do.WatchWorkload: _of(self._watch_workload),
+            do.LookForWorkload: _of(self._look_for_workload),
             do.WatchPods: _of(self._watch_pods),
             do.OpenGate: _of(self._open_gate),
             do.ReadRefusals: _of(self._read_refusals),
@@ -124,6 +125,17 @@ class ClusterWork:
             elif facts != last:
                 task.post(events.WorkloadSeen(clock.now(), facts, _where(task, activity)))
             last = facts
+
+    def _look_for_workload(self, task: Task, activity: do.LookForWorkload) -> events.Event | None:
+        """What is not there is no news before it was: the batch node may be about to make it."""
+        run = task.run
+        for home in [place.namespace for place in run.rules.possible] or [""]:
+            with suppress(NotFound):
+                facts = workload_facts(self._kube.workload(home or home_of(self._config, run), activity.name))
+                if not start_of(run) or facts.start == start_of(run):
+                    told = facts.uid == run.workload_uid and not facts.deleting
+                    return None if told else events.WorkloadSeen(clock.now(), facts, home if run.rules.places else "")
+        return events.WorkloadGone(clock.now()) if run.workload_uid else None
 
     def _watch_pods(self, task: Task, activity: do.WatchPods) -> None:
         selector = Selector(name=activity.pod, labels={wellknown.LABEL_RUN: activity.name})

@@ -54,9 +54,10 @@ def _member_is_done(config: Config, run: Run, at: float) -> bool:
     node's fault."""
     pod = run.own_pod
     started = pod is not None and pod.started
-    gone = run.workload in (Workload.DELETING, Workload.GONE) or run.rank in run.lost
-    taken_back = gone and not own_node.is_being_judged(run)
-    never_came = run.workload_seen_at is None and at >= run.began + config.timing.member_patience
+    deleting = run.workload in (Workload.DELETING, Workload.GONE) or (pod is not None and pod.deleting)
+    taken_back = (deleting or run.rank in run.lost) and not own_node.is_being_judged(run)
+    unseen = run.workload_seen_at is None and pod is None
+    never_came = unseen and at >= run.began + config.timing.member_patience
     return started or taken_back or never_came or run.batch_lost or at >= run.began + config.timing.prolog_deadline
 
 

@@ -45,9 +45,12 @@ def _pod_seen(run: Run, event: events.PodSeen) -> Run:
         return replace(run, lost=run.lost | {facts.rank})
     own = frozenset({facts.uid}) if facts.rank == run.rank else frozenset[str]()
     known = run.pods.get(facts.rank)
+    by_pod = not run.is_batch  # hears of the workload so: in its prolog it watches nothing else
     return replace(
         run,
         rules=run.rules.found_in(event.namespace),
+        workload=Workload.LIVE if by_pod and run.workload is Workload.NONE else run.workload,
+        workload_uid=run.workload_uid or (facts.owner if by_pod else ""),
         pods={**run.pods, facts.rank: facts if known is None else facts.remembering(known)},
         lost=run.lost - {facts.rank},
         known_uids=run.known_uids | own,

@@ -22,6 +22,7 @@ from bridge.job.pods import PodFacts
 FOLLOWED_RANKS = 16  # up to so many nodes every rank's output is followed, above it rank 0, the failing one, the asked
 _EVENTS_AFTER = 2.0  # seconds without a pod after which the workload's events are read
 _POD_EVENTS_AFTER = 5.0  # seconds after which those of a pod are read that is bound and says nothing of a fault
+_GANG_LOOK, _GANG_LOOKS = 8.0, 10.0  # seconds until another node looks for the workload of a pod that is not there
 _PROVE_ANYWAY = 10.0  # seconds after which the pods are listed even though the watch still shows one
 
 
@@ -31,31 +32,60 @@ def wanted(run: Run, at: float) -> frozenset[Activity]:
         return frozenset()
     if run.phase is Phase.RELEASE:
         return frozenset([*_release(run, at), *_draining(run)])
-    lasting = [*_watches(run), *_logs(run), *_unwanted_workload(run), *_draining(run)]
+    lasting = [*_watches(run, at), *_logs(run), *_unwanted_workload(run), *_draining(run)]
     return frozenset([*lasting, *_preparing(run, at), *_own_node(run, at), *_slurm(run)])
 
 
 def next_wake(config: Config, run: Run, at: float) -> float | None:
     """When time alone will change this run or its work; None when it will not."""
     later = [moment for moment in _moments(run.rules.applied(config), run) if moment > at]
+    if _lacks_own_pod(run):
+        later.append(run.began + _GANG_LOOK + _GANG_LOOKS * _looks(run, at))
     return min(later, default=None)
 
 
 # -- prolog and running
 
 
-def _watches(run: Run) -> Iterator[Activity]:
-    gang = run.follows and (run.workload_uid or run.attached or run.unattended is not None)
-    own_pod = not run.follows and (run.prolog_answer is None or not run.opened)
-    if gang or own_pod:
+def _watches(run: Run, at: float) -> Iterator[Activity]:
+    if run.unattended is not None or (run.follows and (run.workload_uid or run.attached)):
         yield from _watching(run)
+    elif not run.follows and (run.prolog_answer is None or not run.opened):
+        yield from _watching_own_pod(run, at)
 
 
 def _watching(run: Run) -> Iterator[Activity]:
     """The same from prolog to release, since every new watch has the API server tell all that is there again."""
-    for namespace in [place.namespace for place in run.rules.possible] or [""]:
+    for namespace in _homes(run):
         yield do.WatchWorkload(run.name, namespace)
-        yield do.WatchPods(run.name, "" if run.follows else run.own_pod_name, namespace)
+        yield _pods_of(run, namespace)
+
+
+def _watching_own_pod(run: Run, at: float) -> Iterator[Activity]:
+    """Not the workload, which changes with every pod of the run: each node would be told of all of them. What becomes
+    of it shows in our own pod; where that does not come, it is looked for now and then."""
+    for namespace in _homes(run):
+        yield _pods_of(run, namespace)
+    if _lacks_own_pod(run) and _looks(run, at):
+        yield do.LookForWorkload(run.name, _looks(run, at), run.tried("gang"))
+
+
+def _pods_of(run: Run, namespace: str) -> Activity:
+    return do.WatchPods(run.name, "" if run.follows else run.own_pod_name, namespace)
+
+
+def _homes(run: Run) -> list[str]:
+    return [place.namespace for place in run.rules.possible] or [""]
+
+
+def _lacks_own_pod(run: Run) -> bool:
+    """Whether another node than the batch node waits in its prolog for a pod that it has not seen."""
+    return not run.follows and run.prolog_answer is None and run.own_pod is None and run.unattended is None
+
+
+def _looks(run: Run, at: float) -> int:
+    """How often the workload should have been looked for by now."""
+    return max(0, 1 + int((at - run.began - _GANG_LOOK) // _GANG_LOOKS))
 
 
 def _preparing(run: Run, at: float) -> Iterator[Activity]:

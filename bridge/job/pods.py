@@ -37,7 +37,8 @@ class PodFacts:
     of scheduling gates that are not the bridge's. Kubernetes' own times, RFC 3339 in whole seconds and '' while there
     is none: ``scheduled_at`` the pod was bound to its node, ``sandbox_at`` its network and volumes were there and its
     images began to be pulled (told since Kubernetes 1.29), ``started_at`` its training container was started,
-    ``ready_at`` it became Ready. ``pulling`` is the image that its node fetches, as far as the status tells.
+    ``ready_at`` it became Ready. ``pulling`` is the image that its node fetches, as far as the status tells,
+    ``owner`` the uid of the workload that it belongs to.
     """
 
     name: str
@@ -65,6 +66,7 @@ class PodFacts:
     started_at: str = ""
     ready_at: str = ""
     pulling: str = ""
+    owner: str = ""
 
     @property
     def started(self) -> bool:
@@ -120,7 +122,13 @@ def pod_facts(pod: Object) -> PodFacts | None:
         started_at=str((state.get("running") or state.get("terminated") or {}).get("startedAt") or ""),
         ready_at=_since(status, "Ready"),
         pulling=_pulling(spec, status),
+        owner=_owner(meta),
     )
+
+
+def _owner(meta: Object) -> str:
+    owners = [item for item in meta.get("ownerReferences") or [] if item.get("controller")]
+    return str(owners[0].get("uid") or "") if owners else ""
 
 
 def _training_container(status: Object) -> Object | None:

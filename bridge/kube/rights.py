@@ -28,9 +28,15 @@ class Right:
 
 RIGHTS = (
     Right("create", KUBEFLOW, "pytorchjobs", Scope.JOBS, "the batch node's prolog"),
-    Right("get", KUBEFLOW, "pytorchjobs", Scope.JOBS, "an own workload is known again after a lost answer"),
+    Right(
+        "get",
+        KUBEFLOW,
+        "pytorchjobs",
+        Scope.JOBS,
+        "an own workload is known again after a lost answer; is that of a pod that does not come still there",
+    ),
     Right("list", KUBEFLOW, "pytorchjobs", Scope.JOBS, "an epilog that has a job id only; workloads without a run"),
-    Right("watch", KUBEFLOW, "pytorchjobs", Scope.JOBS, "every node's wait for the workload"),
+    Right("watch", KUBEFLOW, "pytorchjobs", Scope.JOBS, "the batch node's wait, and every epilog's"),
     Right("delete", KUBEFLOW, "pytorchjobs", Scope.JOBS, "every epilog; workloads without a run"),
     Right("get", "", "pods", Scope.JOBS, "the proof of release, where the pod's deletion was not seen"),
     Right("list", "", "pods", Scope.JOBS, "the proof of release; pods left of released runs"),

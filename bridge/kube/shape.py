@@ -45,11 +45,12 @@ class _Container(BaseModel):
 Containers = Annotated[list[_Container], BeforeValidator(_list_of)]
 
 
-class _Metadata(BaseModel):
+class _Metadata(_Part):
     name: str = Field(min_length=1)
     uid: str = Field(min_length=1)
     labels: Texts = {}
     annotations: Texts = {}
+    owner_references: Objects = []
 
 
 class _Spec(_Part):

@@ -13,7 +13,7 @@ REQUESTS = {
         "get pods": 2,
     },
     "other node": {
-        "watch pytorchjobs": 2,
+        "watch pytorchjobs": 1,
         "watch pods": 2,
         "patch pods": 1,
         "delete pods": 1,

@@ -1,0 +1,111 @@
+"""A node that is not the batch node waits for its own pod and hears of the workload by it: what the workload's own
+watch tells grows with the pods of the run, and is told only in the epilog."""
+
+import copy
+from dataclasses import replace
+
+from bridge import wellknown
+from bridge.engine import activities as do
+from bridge.engine import events
+from bridge.engine.cluster_work import ClusterWork
+from bridge.engine.executor import Task
+from bridge.engine.logs import LogHub
+from bridge.engine.state import Answer, Run, Workload
+from tests.fakes.kubernetes import FakeKubernetes
+
+from .story import CONFIG, START, Story, member, pod, ready
+
+NAMESPACE = CONFIG.kubernetes.namespace
+WORKLOAD = {
+    "metadata": {
+        "name": "slurm-demo-7-0",
+        "namespace": NAMESPACE,
+        "uid": "job-uid",
+        "annotations": {wellknown.ANNOTATION_START: str(START)},
+    },
+    "spec": {"pytorchReplicaSpecs": {}},
+}
+
+
+def waiting() -> Story:
+    """In the prolog, its own node proven."""
+    return member().began().tell(events.NodeProven(100.0, 2))
+
+
+def looks(story: Story) -> list[int]:
+    """By their numbers."""
+    return [look.number for look in story.wants(do.LookForWorkload) if isinstance(look, do.LookForWorkload)]
+
+
+def test_it_watches_its_own_pod_alone_until_the_epilog() -> None:
+    story = waiting()
+    assert [watch.pod for watch in story.wants(do.WatchPods) if isinstance(watch, do.WatchPods)] == [
+        story.run.own_pod_name
+    ]
+    assert not story.wants(do.WatchWorkload)
+    story.sees(ready(1)).tell(events.GateOpened(story.at, "pod-1"))
+    assert not story.wants(do.WatchPods)
+    story.tell(events.EpilogBegan(story.at))
+    assert story.wants(do.WatchWorkload) and story.wants(do.WatchPods)
+
+
+def test_where_its_pod_does_not_come_it_looks_for_the_workload() -> None:
+    story = waiting()
+    assert not looks(story) and story.wake is not None and story.wake <= 8.0
+    assert looks(story.after(8.0)) == [1]
+    story.workload()
+    assert story.after(3.0).answer() is None  # the workload is there
+    assert story.wake is not None and story.wake <= 7.0
+    assert looks(story.after(7.0)) == [2]
+    story.sees(pod(1))
+    assert not looks(story)
+
+
+def test_a_workload_that_never_came_keeps_nobody() -> None:
+    story = waiting().after(9.9)
+    assert story.answer() is None
+    assert story.after(0.2).answer() == Answer(0)
+
+
+def test_a_workload_that_was_taken_back_keeps_nobody() -> None:
+    for told in (events.WorkloadGone(120.0), events.PodGone(120.0, 1, "pod-1")):
+        story = waiting().workload()
+        if isinstance(told, events.PodGone):
+            story.sees(pod(1))
+        assert story.answer() is None
+        assert story.tell(told).answer() == Answer(0)
+    assert waiting().sees(pod(1)).sees(pod(1, deleting=True)).answer() == Answer(0)
+
+
+def test_its_epilog_knows_by_the_pod_what_to_delete_and_to_wait_for() -> None:
+    story = waiting().sees(replace(ready(1), owner="job-uid"))
+    assert (story.run.workload, story.run.workload_uid) == (Workload.LIVE, "job-uid")
+    story.tell(events.EpilogBegan(story.at)).tell(events.PodGone(story.at, 1, "pod-1", proven=True))
+    assert not story.wants(do.ProveGone)  # the operator could make the pod again
+    story.after(1.1)
+    assert [delete.uid for delete in story.wants(do.DeleteWorkload) if isinstance(delete, do.DeleteWorkload)] == [
+        "job-uid"
+    ]
+    assert story.workload(deleting=True).wants(do.ProveGone)
+    assert story.replayed() == story.run
+
+
+def looked(run: Run, *workloads: dict[str, object]) -> events.Event | None:
+    """What a look tells, while this is there."""
+    kube = FakeKubernetes()
+    for workload in workloads:
+        kube.put("workload", copy.deepcopy(workload))
+    work = ClusterWork(CONFIG, kube, LogHub(kube), tuple).works()[do.LookForWorkload]
+    return work(Task(run, do.LookForWorkload(run.name, 1, 0), lambda _event: None))
+
+
+def test_what_a_look_tells() -> None:
+    new, known = waiting().run, waiting().workload().run
+    assert looked(new) is None
+    assert isinstance(looked(known), events.WorkloadGone)
+    seen = looked(new, WORKLOAD)
+    assert isinstance(seen, events.WorkloadSeen) and seen.facts.uid == "job-uid"
+    assert looked(known, WORKLOAD) is None  # nothing new
+    older = copy.deepcopy(WORKLOAD)
+    older["metadata"]["annotations"] = {wellknown.ANNOTATION_START: str(START - 1)}  # type: ignore[index]
+    assert looked(new, older) is None
