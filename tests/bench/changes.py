@@ -1,15 +1,17 @@
 """Every change of workloads and pods, as a watcher of its own saw it."""
 
 import json
+import math
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.integration import callers
+from tests.integration import audit, callers
 from tests.integration.stack import Stack
 
 # What there is comes first, then a bookmark, then every change.
@@ -19,9 +21,9 @@ _NAME = "metadata.name="
 
 @dataclass
 class Changes:
-    """Of one namespace: resource and name of each event so far."""
+    """Of one namespace: when each event came, and its resource and name."""
 
-    seen: list[tuple[str, str]] = field(default_factory=list)
+    seen: list[tuple[float, tuple[str, str]]] = field(default_factory=list)
     gone: set[tuple[str, str]] = field(default_factory=set)
     changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -29,7 +31,7 @@ class Changes:
         """One event."""
         what = (resource, str(event["object"]["metadata"].get("name", "")))
         with self.changed:
-            self.seen.append(what)
+            self.seen.append((time.time(), what))
             if event["type"] == "DELETED":
                 self.gone.add(what)
             self.changed.notify_all()
@@ -39,12 +41,20 @@ class Changes:
         gone."""
         with self.changed:
             assert self.changed.wait_for(lambda: ("pytorchjobs", workload) in self.gone, 30), workload
-            seen = [what for what in self.seen if what[1].startswith(workload)]
-        asked = {(str(entry["objectRef"]["resource"]), _name(entry)) for entry in watches}
-        return sum(resource == its and name in ("", its_name) for resource, name in asked for its, its_name in seen)
+            seen = [(at, what) for at, what in self.seen if what[1].startswith(workload)]
+        return sum(_told(entry, seen) for entry in watches)
 
 
-def _name(entry: dict[str, Any]) -> str:
+def _told(entry: Mapping[str, Any], seen: Sequence[tuple[float, tuple[str, str]]]) -> int:
+    """What this watch was sent: all that was there when it began, and what came until it ended."""
+    began = audit.at(entry["requestReceivedTimestamp"])
+    ended = audit.at(entry["stageTimestamp"]) if entry["stage"] == "ResponseComplete" else math.inf
+    resource, name = entry["objectRef"]["resource"], _name(entry)
+    mine = [(at, its) for at, (kind, its) in seen if kind == resource and name in ("", its)]
+    return len({its for at, its in mine if at < began}) + sum(began <= at <= ended for at, _ in mine)
+
+
+def _name(entry: Mapping[str, Any]) -> str:
     """Of the one object that is watched; '' for all."""
     selectors = parse_qs(urlsplit(entry["requestURI"]).query).get("fieldSelector", [""])
     named = [part for part in selectors[0].split(",") if part.startswith(_NAME)]

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +86,7 @@ def way(world: World) -> Iterator[Way]:
 
 def received(entry: dict[str, Any]) -> float:
     """When the API server received a request, in seconds since the epoch."""
-    return datetime.fromisoformat(entry["requestReceivedTimestamp"]).timestamp()
+    return audit.at(entry["requestReceivedTimestamp"])
 
 
 def another(workload: dict[str, Any], number: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,11 @@ def entries(log: Path, agent: str = _AGENT) -> Iterator[dict[str, Any]]:
                     entry = json.loads(line)
                     if "objectRef" in entry:
                         yield entry
+
+
+def at(stamp: str) -> float:
+    """Seconds since the epoch."""
+    return datetime.fromisoformat(stamp).timestamp()
 
 
 def _right(entry: dict[str, Any]) -> Asked:

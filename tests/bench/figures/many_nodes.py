@@ -66,6 +66,15 @@ def _ours(nodes: Fleet, pods: PodWatch, job: int) -> tuple[dict[str, list[float]
     began, ended = _hull(prologs)
     ended_alone = [prologs[node].ended - pods.ready[pod] for node, pod in zip(others, worker[1:], strict=True)]
     released, free = _hull(epilogs)
+    # Only then has the garbage collector done what the audit log is asked for.
+    nodes.stack.kubectl(
+        "wait",
+        "--for=delete",
+        "--timeout=120s",
+        f"pytorchjobs/{workload['metadata']['name']}",
+        "-n",
+        nodes.stack.namespace,
+    )
     return {
         "ours, create to exit": [ended - _created(nodes, began)],
         "ours, hooks' start to exit": [ended - began],
