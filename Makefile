@@ -96,6 +96,7 @@ docs: venv ## Make the pages of the documentation that the code knows: faults, m
 	python -m tests.manifests >docs/manifests.md
 	python -m tests.bench.page >docs/reference/performance.md
 	python -m tests.bench.scale >docs/explanation/scale.md
+	python -m tests.bench.headline README.md
 	python -c 'from bridge.cli.main import main; main()' schema >docs/containerjob.schema.json
 
 .PHONY: clean

@@ -14,7 +14,8 @@ Round = Callable[[int], Measured]
 
 @dataclass(frozen=True)
 class Bound:
-    """Quantile `at` of column `of` is at most `times` that of column `than`, and `plus`."""
+    """Quantile `at` of column `of` is at most `times` that of column `than`, and `plus`. `reason`: what keeps it from
+    being kept on a small machine, and which columns show that."""
 
     of: str
     why: str
@@ -22,6 +23,7 @@ class Bound:
     times: float = 0.0
     plus: float = 0.0
     at: float = 0.5
+    reason: str = ""
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,8 @@ def _figure(figure: Mapping[str, Any]) -> Iterator[str]:
     for bound in figure["bounds"]:
         value, limit = ("nothing" if each is None else number(each) for each in (bound["value"], bound["limit"]))
         yield f"- {'kept' if bound['met'] else '**over**'}: {bound['bound']}: {value} of {limit}, since {bound['why']}"
+        if bound["reason"]:
+            yield f"  *Why it is over*: {bound['reason']}."
     for note in figure["notes"]:
         yield f"- {note}"
 

@@ -33,7 +33,11 @@ def _column(name: str, samples: Sequence[float]) -> str:
 
 def _said(each: Judged) -> str:
     value, limit = ("nothing" if found is None else number(found) for found in (each.value, each.limit))
-    return f"{said(each.bound)}: {value} of {limit} ({each.bound.why})"
+    return f"{said(each.bound)}: {value} of {limit} ({each.bound.why}{'' if each.met else _reason(each)})"
+
+
+def _reason(each: Judged) -> str:
+    return f"; but {each.bound.reason}" if each.bound.reason else ""
 
 
 def said(bound: Bound) -> str:
@@ -73,7 +77,14 @@ def _described(figure: Figure, result: Result) -> dict[str, Any]:
         if samples
     }
     bounds = [
-        {"bound": said(each.bound), "value": each.value, "limit": each.limit, "met": each.met, "why": each.bound.why}
+        {
+            "bound": said(each.bound),
+            "value": each.value,
+            "limit": each.limit,
+            "met": each.met,
+            "why": each.bound.why,
+            "reason": "" if each.met else each.bound.reason,
+        }
         for each in judged(figure, result)
     ]
     return {

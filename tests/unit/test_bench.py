@@ -1,13 +1,15 @@
 """The bench's pure parts: statistics, judgement, table, and what is kept of an interrupted bench."""
 
 import json
+import math
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.bench import flame, page, profiles, scale, table
+from tests.bench import flame, headline, page, profiles, scale, table
 from tests.bench.arithmetic import Line, Site, checks, fitted, measured
 from tests.bench.catalogue import FIGURES
 from tests.bench.changes import Changes
@@ -15,6 +17,7 @@ from tests.bench.figure import Bound, Figure
 from tests.bench.results import Result, Results
 from tests.bench.samples import judge, quantile
 from tests.bench.stamps import Stamps
+from tests.integration import audit
 from tests.integration.stack import Job
 
 REPOSITORY = Path(__file__).parents[2]
@@ -28,7 +31,7 @@ def test_quantiles(samples: list[float], at: float, value: float) -> None:
     assert quantile(samples, at) == value
 
 
-OURS = Bound("ours", than="floor", times=1.1, plus=0.5, why="because")
+OURS = Bound("ours", than="floor", times=1.1, plus=0.5, why="because", reason="two share one")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +64,7 @@ def test_the_table_says_plainly_what_is_over() -> None:
     lines = table.lines(figure(OURS), result(ours=[9.0, 1.0, 3.0], floor=[2.0]))
     assert lines[0] == "one: what it is [ms] (12 s, load 1 to 2)"
     assert lines[1].split() == ["ours", "1", "3", "9", "n=3"]
-    assert lines[-1] == "    OVER ours <= 1.1 x floor + 0.5: 3 of 2.7 (because)"
+    assert lines[-1] == "    OVER ours <= 1.1 x floor + 0.5: 3 of 2.7 (because; but two share one)"
 
 
 def test_json_has_samples_bounds_and_what_could_not_be_measured() -> None:
@@ -102,6 +105,7 @@ def test_the_page_is_made_of_what_was_kept_of_the_last_bench() -> None:
     kept = json.loads(page.LAST.read_text(encoding="utf-8"))
     assert (REPOSITORY / "docs/reference/performance.md").read_text(encoding="utf-8") == page.as_page(kept) + "\n"
     assert (REPOSITORY / "docs/explanation/scale.md").read_text(encoding="utf-8") == scale.as_page(kept) + "\n"
+    assert headline.block(kept) in (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_page_shows_each_column_and_says_plainly_what_is_over() -> None:
@@ -111,7 +115,8 @@ def test_the_page_shows_each_column_and_says_plainly_what_is_over() -> None:
     assert "samples" not in json.dumps(kept)
     lines = page.as_page(kept).splitlines()
     assert "| ours | 1 | 3 | 9 | 3 |" in lines
-    assert "- **over**: ours <= 1.1 x floor + 0.5: 3 of 2.7, since because" in lines
+    told = lines.index("- **over**: ours <= 1.1 x floor + 0.5: 3 of 2.7, since because")
+    assert lines[told + 1] == "  *Why it is over*: two share one."
     assert "0 of 1 bounds are kept, 1 are not." in lines and "Not measured: two (why)." in lines
 
 
@@ -133,9 +138,14 @@ def test_a_flame_graph_is_as_wide_as_its_amounts_and_escapes_names() -> None:
     assert boxes == {"all: 80 kB": 1200.0, "a<b>: 40 kB": 600.0, "c: 30 kB": 450.0, "d: 40 kB": 600.0}
 
 
-def test_watch_events_are_those_that_the_watches_asked_for() -> None:
-    def watch(resource: str, query: str) -> dict[str, object]:
-        return {"objectRef": {"resource": resource}, "requestURI": f"/api?watch=true{query}"}
+def test_watch_events_are_those_that_the_watches_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def watch(resource: str, query: str, began: float = 0.0, ended: float = math.inf) -> dict[str, object]:
+        entry = {"objectRef": {"resource": resource}, "requestURI": f"/api?watch=true{query}"}
+        stage = "ResponseStarted" if ended == math.inf else "ResponseComplete"
+        return entry | {"requestReceivedTimestamp": began, "stageTimestamp": ended, "stage": stage}
+
+    monkeypatch.setattr(audit, "at", float)
+    monkeypatch.setattr(time, "time", iter((10.0, 20.0, 30.0, 40.0)).__next__)
 
     changes = Changes()
     for resource, name in (("pods", "w-1-worker-0"), ("pods", "w-1-worker-1"), ("pods", "w-2-worker-0")):
@@ -143,7 +153,9 @@ def test_watch_events_are_those_that_the_watches_asked_for() -> None:
     changes.take("pytorchjobs", {"type": "DELETED", "object": {"metadata": {"name": "w-1"}}})
     everything = [watch("pods", "&labelSelector=run%3Dw-1"), watch("pytorchjobs", "&fieldSelector=metadata.name%3Dw-1")]
     assert changes.of("w-1", everything) == 3
-    assert changes.of("w-1", [watch("pods", "&fieldSelector=metadata.name%3Dw-1-worker-0")] * 2) == 1
+    one = "&fieldSelector=metadata.name%3Dw-1-worker-0"
+    assert changes.of("w-1", [watch("pods", one), watch("pods", one, began=15.0)]) == 2  # the second: what is there
+    assert changes.of("w-1", [watch("pods", "", ended=15.0)]) == 1
 
 
 def cost(figure: str, bridge: float, kubelets: float) -> dict[str, object]:
