@@ -1,9 +1,10 @@
-"""The five figures that a site asks for first, in README.md: `python -m tests.bench.headline README.md` writes them there.
+"""The five figures that a site asks for first: `python -m tests.bench.headline README.md` writes them into README.md.
 
 They are medians of the last bench that was kept, as docs/reference/performance.md has them.
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +14,34 @@ from .arithmetic import column
 from .page import LAST
 from .table import number
 
+_FIVE = (
+    (
+        "each hook of a job that is not ours",
+        "{foreign-hooks/prolog} and {foreign-hooks/epilog} ms",
+        "{foreign-hooks/empty hook} ms of an empty `#!/bin/sh`",
+    ),
+    (
+        "prolog of a job of ours on one node, from the create to its exit",
+        "{prolog-1/ours, create to exit} s",
+        "{prolog-1/floor} s of Kubernetes itself, {prolog-1/kubectl} s of `kubectl apply` and `kubectl wait`",
+    ),
+    (
+        "what is the bridge's behind the last pod, at a prolog's end and at a release",
+        "{own-share/prolog, batch node} and {own-share/release} ms",
+        "{own-share/two watchers apart} ms between two watchers of the same pod",
+    ),
+    (
+        "requests of a run: API server (batch node, each other node), slurmctld",
+        "{requests/batch node} and {requests/other node}, {slurmctld/ours}",
+        "{requests/kubectl} of kubectl for a run of two nodes,"
+        " {slurmctld/a prolog that asks once a second} of a prolog that asks every second",
+    ),
+    (
+        "the daemon: memory, processor while idle, back after `kill -9` with 1,000 runs",
+        "{memory/after the last run} MB, {cpu/idle, a second} ms a second, {recovery/ready, 1000 runs} s",
+        "{recovery/its libraries imported, alone} s for Python and its libraries",
+    ),
+)
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 
 
@@ -22,32 +51,19 @@ def block(document: Mapping[str, Any]) -> str:
 
 
 def _rows(document: Mapping[str, Any]) -> Iterator[str]:
-    def of(figure: str, name: str) -> str:
-        found = column(document, figure, name)
+    yield "| what a site asks | measured | beside it, in the same run |\n|---|---|---|"
+    for asked, measured, beside in _FIVE:
+        yield f"| {asked} | {_filled(document, measured)} | {_filled(document, beside)} |"
+
+
+def _filled(document: Mapping[str, Any], text: str) -> str:
+    """With the median in place of each `{figure/column}`."""
+
+    def median(place: re.Match[str]) -> str:
+        found = column(document, *place[1].split("/"))
         return "open" if found is None else number(found)
 
-    yield "| what a site asks | measured | beside it, in the same run |\n|---|---|---|"
-    hooks = [of("foreign-hooks", name) for name in ("prolog", "epilog", "empty hook")]
-    yield f"| each hook of a job that is not ours | {hooks[0]} and {hooks[1]} ms | {hooks[2]} ms of an empty `#!/bin/sh` |"
-    prolog = [of("prolog-1", name) for name in ("ours, create to exit", "floor", "kubectl")]
-    yield (
-        f"| prolog of a job of ours on one node, from the create to its exit | {prolog[0]} s | {prolog[1]} s of Kubernetes"
-        f" itself, {prolog[2]} s of `kubectl apply` and `kubectl wait` |"
-    )
-    share, release = of("own-share", "prolog, batch node"), of("own-share", "release")
-    yield f"| what is the bridge's behind the last pod: at a prolog's end, at a release | {share} ms, {release} ms | 0 |"
-    asked = [of("requests", name) for name in ("batch node", "other node", "kubectl")]
-    rpcs, polls = of("slurmctld", "ours"), of("slurmctld", "a prolog that asks once a second")
-    yield (
-        f"| requests of a run at the API server: batch node, each other node; RPCs at slurmctld | {asked[0]}, {asked[1]};"
-        f" {rpcs} | {asked[2]} of kubectl on each node; {polls} of a prolog that asks every second |"
-    )
-    memory, idle = of("memory", "after the last run"), of("cpu", "idle, a second")
-    ready, alone = (of("recovery", name) for name in ("ready, 1000 runs, 100 live", "its libraries imported, alone"))
-    yield (
-        f"| the daemon: memory, processor while idle, back after `kill -9` with 1,000 runs, 100 of them alive | {memory} MB,"
-        f" {idle} ms a second, {ready} s | {alone} s for Python and libraries |"
-    )
+    return re.sub(r"\{([^}]+)\}", median, text)
 
 
 def main() -> None:

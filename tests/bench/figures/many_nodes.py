@@ -26,8 +26,8 @@ _SHARED = (
     " busy (processors: everything), and less what nodes compute it is nearer to the floor"
 )
 _FLOOR = (
-    "the floor, which does only what Kubernetes needs, is not so much faster than kubectl either: the operator makes, and"
-    " the garbage collector takes away, one pod after the other"
+    "the floor, which does only what Kubernetes needs, is not so much faster than kubectl either: the operator makes,"
+    " and the garbage collector takes away, one pod after the other"
 )
 _PEER = 256  # nodes at most that kubectl is tried with
 
