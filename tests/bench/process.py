@@ -18,8 +18,13 @@ def threads(stack: Stack, node: str) -> int:
 
 
 def descriptors(stack: Stack, node: str) -> int:
-    """Open ones."""
-    return int(stack.sh(node, f"ls /proc/{stack.main_pid(node)}/fd | wc -l"))
+    """Open ones, but for connections to the API server."""
+    return int(stack.sh(node, f"ls /proc/{stack.main_pid(node)}/fd | wc -l")) - connections(stack, node)
+
+
+def connections(stack: Stack, node: str) -> int:
+    """To the API server, idle ones among them."""
+    return len(traffic(stack, node))
 
 
 def cpu(stack: Stack, node: str) -> float:

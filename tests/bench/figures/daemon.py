@@ -46,7 +46,8 @@ def counting(world: World) -> Iterator[Round]:
             found = {name: [_settled(world, count)] for name, count in _COUNTS.items()}
             for _ in range(_RUNS):
                 stood_by.go()
-            return found | {f"{name} later": [_settled(world, count)] for name, count in _COUNTS.items()}
+            later = {f"{name} later": [_settled(world, count)] for name, count in _COUNTS.items()}
+            return found | later | {"connections later": [_settled(world, process.connections)]}
 
         yield one_round
 
@@ -62,6 +63,7 @@ def _settled(world: World, count: Callable[[Stack, str], int]) -> float:
 
 _LOOKS = 5
 _COUNTS = {"threads": process.threads, "descriptors": process.descriptors}
+_IDLE_CONNECTIONS = 8  # at most that are kept, of as many as were once needed at the same time
 
 
 @contextmanager
@@ -115,7 +117,11 @@ HANDLES = Figure(
     measuring=counting,
     rounds=2,
     quick=0,
-    bounds=tuple(Bound(f"{name} later", than=name, times=1, why="nothing leaks") for name in _COUNTS),
+    bounds=(
+        *(Bound(f"{name} later", than=name, times=1, why="nothing leaks") for name in _COUNTS),
+        Bound("connections later", plus=_IDLE_CONNECTIONS, at=1.0, why="of those that idle no more are kept"),
+    ),
+    notes=("descriptors: without connections to the API server, which are counted apart",),
 )
 CPU = Figure(
     name="cpu",
