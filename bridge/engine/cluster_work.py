@@ -129,7 +129,7 @@ class ClusterWork:
     def _look_for_workload(self, task: Task, activity: do.LookForWorkload) -> events.Event | None:
         """What is not there is no news before it was: the batch node may be about to make it."""
         run = task.run
-        for home in [place.namespace for place in run.rules.possible] or [""]:
+        for home in run.rules.homes:
             with suppress(NotFound):
                 facts = workload_facts(self._kube.workload(home or home_of(self._config, run), activity.name))
                 if not start_of(run) or facts.start == start_of(run):

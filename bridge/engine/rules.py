@@ -84,6 +84,11 @@ class Rules:
         known = [Place(self.namespace, self.kubeconfig)] if self.namespace else []
         return tuple(known or dict.fromkeys(self.places.values()))
 
+    @property
+    def homes(self) -> tuple[str, ...]:
+        """The namespaces of these places; '' alone in old journals."""
+        return tuple(place.namespace for place in self.possible) or ("",)
+
     def apart(self, namespace: str = "") -> str:
         """The namespace, by default the workload's, where another credential than the node's own speaks in it; else
         ''."""

@@ -24,8 +24,7 @@ def advance(run: Run, at: float) -> Run:
 
 def _is_listed(run: Run, listed: frozenset[tuple[str, str]]) -> bool:
     """Wherever its workload may be; a journal of before there were several such places says not where."""
-    homes = [place.namespace for place in run.rules.possible] or [""]
-    return all((what, home) in listed or (what, "") in listed for what in _LISTS for home in homes)
+    return all((what, home) in listed or (what, "") in listed for what in _LISTS for home in run.rules.homes)
 
 
 def _has_started(run: Run) -> bool:

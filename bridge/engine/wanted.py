@@ -56,7 +56,7 @@ def _watches(run: Run, at: float) -> Iterator[Activity]:
 
 def _watching(run: Run) -> Iterator[Activity]:
     """The same from prolog to release, since every new watch has the API server tell all that is there again."""
-    for namespace in _homes(run):
+    for namespace in run.rules.homes:
         yield do.WatchWorkload(run.name, namespace)
         yield _pods_of(run, namespace)
 
@@ -64,7 +64,7 @@ def _watching(run: Run) -> Iterator[Activity]:
 def _watching_own_pod(run: Run, at: float) -> Iterator[Activity]:
     """Not the workload, which changes with every pod of the run: each node would be told of all of them. What becomes
     of it shows in our own pod; where that does not come, it is looked for now and then."""
-    for namespace in _homes(run):
+    for namespace in run.rules.homes:
         yield _pods_of(run, namespace)
     if _lacks_own_pod(run) and _looks(run, at):
         yield do.LookForWorkload(run.name, _looks(run, at), run.tried("gang"))
@@ -72,10 +72,6 @@ def _watching_own_pod(run: Run, at: float) -> Iterator[Activity]:
 
 def _pods_of(run: Run, namespace: str) -> Activity:
     return do.WatchPods(run.name, "" if run.follows else run.own_pod_name, namespace)
-
-
-def _homes(run: Run) -> list[str]:
-    return [place.namespace for place in run.rules.possible] or [""]
 
 
 def _lacks_own_pod(run: Run) -> bool:

@@ -10,7 +10,6 @@ REQUESTS = {
         "patch pods": 1,
         "delete pytorchjobs": 1,
         "list pods": 1,
-        "get pods": 2,
     },
     "other node": {
         "watch pytorchjobs": 1,
