@@ -39,6 +39,7 @@ from bridge.wire.messages import ScanReply
 log = structlog.get_logger()
 
 _FIRST = (events.PrologBegan, events.EpilogBegan, events.Adopted)  # what a run can begin with
+_RETRIED_BY = {events.PodsRemain: do.ProveGone.what}  # besides what has failed
 _HOOK_PATIENCE = 10.0  # seconds in which a prolog hook whose connection broke may come back
 
 
@@ -197,6 +198,7 @@ class Engine:
             case Happened(key, event, of):
                 known = self._runs.get(key)
                 if of is None or known is None or known.mark == of:
+                    self._end_try(key, event)
                     self._apply(key, event)
             case HookArrived(hook):
                 self._arrive(hook)
@@ -207,6 +209,18 @@ class Engine:
                     self._tokens.keep(key, brought)
             case HookClosed(hook):
                 self._hook_closed(hook)
+
+    def _end_try(self, key: RunKey, event: events.Event) -> None:
+        """A try that came to nothing is over. What else happens in the same moment may have the count of tries begin
+        anew: then the very same is wanted again, and must not pass for what is still under way."""
+        what = event.what if isinstance(event, events.Failed) else _RETRIED_BY.get(type(event), "")
+        active = self._active.get(key, frozenset())
+        over = {activity for activity in active if isinstance(activity, do.Retried) and activity.what == what}
+        for activity in over:
+            assert self._executor is not None
+            self._executor.stop(key, activity)
+        if over:
+            self._active[key] = active - over
 
     def _adopt(self, key: RunKey, event: events.Adopted) -> None:
         """An old journal may know a released run under this key, from before the job's number came back."""
