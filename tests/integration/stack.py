@@ -1,6 +1,7 @@
 """What a test does with the stack: submit as a user, look at both worlds, break things on purpose."""
 
 import json
+import os
 import re
 import subprocess
 import threading
@@ -239,7 +240,8 @@ class Stack:
         options = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
         words = self.kubectl_command("get", "--raw", f"/api/v1/namespaces/{self.namespace}/pods?{options}")
         watch = PodWatch()
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        patient = {**os.environ, "HTTP2_PING_TIMEOUT_SECONDS": "300"}  # a bench leaves the server no time to answer
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=patient) as process:
             reader = threading.Thread(target=_read_events, args=(process, watch))
             reader.start()
             assert watch.begun.wait(20)
