@@ -39,7 +39,6 @@ from bridge.wire.messages import ScanReply
 log = structlog.get_logger()
 
 _FIRST = (events.PrologBegan, events.EpilogBegan, events.Adopted)  # what a run can begin with
-_RETRIED_BY = {events.PodsRemain: do.ProveGone.what}  # besides what has failed
 _HOOK_PATIENCE = 10.0  # seconds in which a prolog hook whose connection broke may come back
 
 
@@ -213,7 +212,9 @@ class Engine:
     def _end_try(self, key: RunKey, event: events.Event) -> None:
         """A try that came to nothing is over. What else happens in the same moment may have the count of tries begin
         anew: then the very same is wanted again, and must not pass for what is still under way."""
-        what = event.what if isinstance(event, events.Failed) else _RETRIED_BY.get(type(event), "")
+        if not isinstance(event, events.Failed | events.PodsRemain):
+            return
+        what = event.what if isinstance(event, events.Failed) else do.ProveGone.what
         active = self._active.get(key, frozenset())
         over = {activity for activity in active if isinstance(activity, do.Retried) and activity.what == what}
         for activity in over:

@@ -1,7 +1,6 @@
 """What a test does with the stack: submit as a user, look at both worlds, break things on purpose."""
 
 import json
-import os
 import re
 import subprocess
 import threading
@@ -79,6 +78,9 @@ class Job:
     directory: str
 
 
+_PAUSE = 0.2  # seconds between two watches, where nobody answers
+
+
 @dataclass
 class PodWatch:
     """An independent watcher: when each pod became ready and was gone (seconds since the epoch), and where it is bound;
@@ -90,14 +92,37 @@ class PodWatch:
     places: dict[str, set[str]] = field(default_factory=dict)
     changed: threading.Condition = field(default_factory=threading.Condition)
     begun: threading.Event = field(default_factory=threading.Event)
+    _there: set[str] = field(default_factory=set)
+    _process: subprocess.Popen[str] | None = None
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def read(self, words: Sequence[str]) -> None:
+        """What this command tells, again and again until the end: a server that is too busy ends watches."""
+        while not self._ended.is_set():
+            self._there = set()
+            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+                self._process = process
+                if self._ended.is_set():
+                    process.terminate()
+                assert process.stdout is not None
+                for line in process.stdout:
+                    self.take(json.loads(line))
+            self._ended.wait(_PAUSE)
+
+    def end(self) -> None:
+        """Nobody wants to know any more."""
+        self._ended.set()
+        if self._process is not None:
+            self._process.terminate()
 
     def take(self, event: dict[str, Any]) -> None:
         """One event of the watch."""
         at, pod = time.time(), event["object"]
         if event["type"] == "BOOKMARK":
-            self.begun.set()
+            self._take_all_told(at)
             return
         name = pod["metadata"]["name"]
+        self._there.add(name)
         with self.changed:
             self.nodes[name] = pod["spec"].get("nodeName", "")
             self.places.setdefault(name, set()).update({self.nodes[name]} - {""})
@@ -107,6 +132,14 @@ class PodWatch:
             if event["type"] == "DELETED":
                 self.gone[name] = at
             self.changed.notify_all()
+
+    def _take_all_told(self, at: float) -> None:
+        """The end of what is there: what is missing went while nobody watched."""
+        with self.changed:
+            for name in self.places.keys() - self._there - self.gone.keys():
+                self.gone[name] = at
+            self.changed.notify_all()
+        self.begun.set()
 
     def await_ready(self, count: int, seconds: float) -> None:
         """Until so many pods have been ready."""
@@ -240,16 +273,14 @@ class Stack:
         options = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
         words = self.kubectl_command("get", "--raw", f"/api/v1/namespaces/{self.namespace}/pods?{options}")
         watch = PodWatch()
-        patient = {**os.environ, "HTTP2_PING_TIMEOUT_SECONDS": "300"}  # a bench leaves the server no time to answer
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=patient) as process:
-            reader = threading.Thread(target=_read_events, args=(process, watch))
-            reader.start()
+        reader = threading.Thread(target=watch.read, args=(words,))
+        reader.start()
+        try:
             assert watch.begun.wait(20)
-            try:
-                yield watch
-            finally:
-                process.terminate()
-                reader.join()
+            yield watch
+        finally:
+            watch.end()
+            reader.join()
 
     # -- Slurm
 
@@ -467,9 +498,3 @@ class Stack:
 
 def _moment(event: dict[str, Any]) -> float:
     return datetime.fromisoformat(event["timestamp"]).timestamp()
-
-
-def _read_events(process: subprocess.Popen[str], watch: PodWatch) -> None:
-    assert process.stdout is not None
-    for line in process.stdout:
-        watch.take(json.loads(line))
