@@ -1,7 +1,7 @@
 """A whole prolog and a whole release of many nodes that KWOK imitates, beside the floor and beside kubectl."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
@@ -27,7 +27,7 @@ _SHARED = (
 )
 _FLOOR = (
     "the floor, which does only what Kubernetes needs, is not so much faster than kubectl either: the operator makes,"
-    " and the garbage collector takes away, one pod after the other"
+    " and the garbage collector takes away, one pod after the other; and the nodes wait for one another's processors"
 )
 _PEER = 256  # nodes at most that kubectl is tried with
 
@@ -67,9 +67,10 @@ def _ours(nodes: Fleet, pods: PodWatch, job: int) -> tuple[dict[str, list[float]
     clock = Clock(nodes.workers())
     prologs = nodes.hooks("prolog", job)
     busy = clock.columns()
-    own = sum(busy[f"processors: {who}"][0] for who in ("daemons", "hooks and bench")) / (os.cpu_count() or 1)
     (workload,) = nodes.stack.objects("pytorchjobs", f"slurm-k8s-bridge/job={job}")
+    clock_of_release = Clock(nodes.workers())
     epilogs = nodes.hooks("epilog", job)
+    busy_with_release = clock_of_release.columns()
     worker = [f"{workload['metadata']['name']}-worker-{rank}" for rank in range(len(nodes.nodes))]
     first, *others = nodes.nodes
     pods.await_gone(worker, 60)
@@ -88,15 +89,21 @@ def _ours(nodes: Fleet, pods: PodWatch, job: int) -> tuple[dict[str, list[float]
     prolog = ended - _created(nodes, began)
     return {
         "ours, create to exit": [prolog],
-        "ours, less what nodes compute": [prolog - own * (ended - began)],
+        "ours, less what nodes compute": [prolog - _of_nodes(busy) * (ended - began)],
         "ours, hooks' start to exit": [ended - began],
         "ours, own share of batch node": [prologs[first].ended - max(pods.ready[pod] for pod in worker)],
         "ours, own share of others": ended_alone,
         "ours, release": [free - released],
+        "ours, release, less what nodes compute": [(1 - _of_nodes(busy_with_release)) * (free - released)],
         "ours, release beyond last pod": [free - max(pods.gone[pod] for pod in worker)],
         **busy,
         **census(_log(nodes), workload["metadata"]["name"], began),
     }, workload
+
+
+def _of_nodes(busy: Mapping[str, Sequence[float]]) -> float:
+    """Their part of all processors."""
+    return sum(busy[f"processors: {who}"][0] for who in ("daemons", "hooks and bench")) / (os.cpu_count() or 1)
 
 
 def _hull(spans: dict[str, Span]) -> tuple[float, float]:
