@@ -8,7 +8,7 @@ FITTED = (8, 64)
 CHECKED = (256, 1024)
 PULSE = 1 / 60  # requests a second of a node that has nothing to do
 SURVEY = 1 / 300  # lists a second of its own workloads
-REWATCH = 2 / 135  # requests a second of a node whose run trains: two watches, each begun anew every 120 to 150 s
+REWATCH = 2 / 135  # requests a second of the batch node of a training: two watches, each begun anew every 120 to 150 s
 QPS, THREADS = 20, 1  # of an operator that nobody has told otherwise (1.9.1 and later; 5 before)
 
 
@@ -66,6 +66,6 @@ def checks(document: Mapping[str, Any], name: str) -> Iterator[tuple[int, float,
         yield size, line.of(size), column(document, f"prolog-{size}", name)
 
 
-def standing(nodes: int) -> float:
+def standing(site: Site) -> float:
     """Requests a second of nodes that all train and ask for nothing else."""
-    return nodes * (PULSE + SURVEY + REWATCH)
+    return site.nodes * (PULSE + SURVEY) + site.nodes / site.size * REWATCH

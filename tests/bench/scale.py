@@ -75,13 +75,13 @@ def _asked(document: Mapping[str, Any], site: Site) -> list[str]:
         return {party: site.jobs_a_second * measured(document, kind, party, site.size) for party in PARTIES}
 
     requests, rpcs = of_runs("requests"), column(document, "slurmctld", "ours")
-    everybody, busy = sum(requests.values()) + standing(site.nodes), _processors_of_a_request(document)
+    everybody, busy = sum(requests.values()) + standing(site), _processors_of_a_request(document)
     cells: list[float | None] = [
         site.nodes,
         site.jobs_a_second,
         site.size,
         site.longest,
-        standing(site.nodes),
+        standing(site),
         requests["bridge"],
         everybody,
     ]

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.bench import flame, headline, page, profiles, scale, table
-from tests.bench.arithmetic import Line, Site, checks, fitted, measured
+from tests.bench.arithmetic import Line, Site, checks, fitted, measured, standing
 from tests.bench.catalogue import FIGURES
 from tests.bench.changes import Changes
 from tests.bench.figure import Bound, Figure
@@ -187,4 +187,8 @@ def test_a_line_is_checked_at_sizes_that_it_was_not_fitted_to_and_open_where_nob
 
 
 def test_a_sites_jobs_last_as_long_as_its_nodes_are_many() -> None:
-    assert Site(nodes=1000, jobs_a_second=10, size=8).longest == 12.5
+    site = Site(nodes=1000, jobs_a_second=10, size=8)
+    assert site.longest == 12.5
+    assert (
+        1000 / 60 + 1000 / 300 < standing(site) < standing(Site(1000, 10, 1))
+    )  # a watch pair for each run, not for each node
