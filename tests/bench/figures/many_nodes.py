@@ -150,7 +150,8 @@ def _bounds(count: int, times: float) -> Iterator[Bound]:
         yield Bound("ours, own share of batch node", plus=0.010, why=script, reason=_SHARED)
         yield Bound("ours, own share of others", plus=0.010, why=script, reason=_SHARED)
         yield Bound("ours, own share of others", plus=0.050, at=0.99, why=script, reason=_SHARED)
-    yield Bound("ours, release beyond last pod", plus=1.0, at=1.0, why="until then the nodes stand idle")
+    idle = "until then the nodes stand idle"
+    yield Bound("ours, release beyond last pod", plus=1.0, at=1.0, why=idle, reason=_SHARED)
     if 64 <= count <= _PEER:
         faster, release = "what anti-affinity costs the scheduler", "what deletion one by one costs"
         yield Bound("ours, create to exit", than="kubectl", times=1 / 8, why=faster, reason=_FLOOR)
