@@ -21,6 +21,7 @@ _AT_ONCE = 4
 _BLOCK = 50  # runs between two looks at the daemon at rest
 _FIRST = 700_000  # numbers of jobs that no Slurm has given
 _RESIDENT = 80.0  # megabytes, of the design's budgets
+_IDLE = 8  # connections that are kept, of as many as were once needed at the same time
 _MORE = 4.0  # megabytes more than at first that are no leak: a heap is not the same twice
 
 
@@ -32,6 +33,7 @@ class Look:
     megabytes: float
     threads: int
     files: int
+    sockets: int
 
 
 def test_memory_threads_and_files_stay_what_they_are(stack: Stack) -> None:
@@ -43,6 +45,7 @@ def test_memory_threads_and_files_stay_what_they_are(stack: Stack) -> None:
     assert last.megabytes <= first.megabytes + _MORE
     assert last.threads <= first.threads
     assert last.files <= first.files
+    assert last.sockets <= first.sockets + _IDLE
 
 
 def _looks(node: Fleet, runs: int) -> Iterator[Look]:
@@ -57,7 +60,7 @@ def _looks(node: Fleet, runs: int) -> Iterator[Look]:
             look = _looked(node, begun + count)
             print(
                 f"{look.runs} runs: {look.megabytes:.1f} MB, {look.threads} threads, {look.files} files, "
-                f"{count / seconds:.1f} runs a second",
+                f"{look.sockets} sockets, {count / seconds:.1f} runs a second",
                 flush=True,
             )
             yield look
@@ -69,7 +72,8 @@ def _looked(node: Fleet, runs: int) -> Look:
     for _ in range(3):
         time.sleep(1)
         looks.append(_now(node, runs))
-    return Look(runs, looks[-1].megabytes, min(look.threads for look in looks), min(look.files for look in looks))
+    least = [min(getattr(look, what) for look in looks) for what in ("threads", "files", "sockets")]
+    return Look(runs, looks[-1].megabytes, *least)
 
 
 def _now(node: Fleet, runs: int) -> Look:
@@ -78,4 +82,6 @@ def _now(node: Fleet, runs: int) -> Look:
     lines = place.joinpath("status").read_text(encoding="ascii").splitlines()
     told = dict(line.split(":", 1) for line in lines)
     resident, threads = int(told["VmRSS"].split()[0]) * 1024 / 1e6, int(told["Threads"])
-    return Look(runs, resident, threads, sum(1 for _ in place.joinpath("fd").iterdir()))
+    open_ones = [str(file.readlink()) for file in place.joinpath("fd").iterdir()]
+    sockets = sum(name.startswith("socket:") for name in open_ones)
+    return Look(runs, resident, threads, len(open_ones) - sockets, sockets)
