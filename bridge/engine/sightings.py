@@ -34,7 +34,9 @@ def _workload_gone(run: Run, _event: events.WorkloadGone) -> Run:
 
 
 def _workload_deleted(run: Run, event: events.WorkloadDeleted) -> Run:
-    return replace(run, workload=Workload.DELETING, workload_uid=event.uid, trouble="")
+    # The watch may have told of the end before the deletion's own answer was there.
+    state = Workload.GONE if run.workload is Workload.GONE else Workload.DELETING
+    return replace(run, workload=state, workload_uid=event.uid, trouble="")
 
 
 def _pod_seen(run: Run, event: events.PodSeen) -> Run:

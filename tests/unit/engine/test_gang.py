@@ -77,6 +77,12 @@ def test_a_workload_that_was_taken_back_keeps_nobody() -> None:
     assert waiting().sees(pod(1)).sees(pod(1, deleting=True)).answer() == Answer(0)
 
 
+def test_what_is_gone_does_not_come_back_with_a_late_answer() -> None:
+    story = waiting().sees(replace(ready(1), owner="job-uid")).tell(events.EpilogBegan(101.0))
+    story.tell(events.WorkloadGone(101.0)).tell(events.WorkloadDeleted(101.0, "job-uid"))
+    assert story.run.workload is Workload.GONE
+
+
 def test_its_epilog_knows_by_the_pod_what_to_delete_and_to_wait_for() -> None:
     story = waiting().sees(replace(ready(1), owner="job-uid"))
     assert (story.run.workload, story.run.workload_uid) == (Workload.LIVE, "job-uid")
