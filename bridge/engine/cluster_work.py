@@ -123,7 +123,7 @@ class ClusterWork:
             if change.change is Change.GONE:
                 task.post(events.WorkloadGone(clock.now()))
             elif facts != last:
-                task.post(events.WorkloadSeen(clock.now(), facts, _where(task, activity)))
+                task.post(events.WorkloadSeen(clock.now(), facts, _where(task.run, activity.namespace)))
             last = facts
 
     def _look_for_workload(self, task: Task, activity: do.LookForWorkload) -> events.Event | None:
@@ -134,7 +134,7 @@ class ClusterWork:
                 facts = workload_facts(self._kube.workload(home or home_of(self._config, run), activity.name))
                 if not start_of(run) or facts.start == start_of(run):
                     told = facts.uid == run.workload_uid and not facts.deleting
-                    return None if told else events.WorkloadSeen(clock.now(), facts, home if run.rules.places else "")
+                    return None if told else events.WorkloadSeen(clock.now(), facts, _where(run, home))
         return events.WorkloadGone(clock.now()) if run.workload_uid else None
 
     def _watch_pods(self, task: Task, activity: do.WatchPods) -> None:
@@ -194,7 +194,7 @@ class _PodView:
             del self._unseen[facts.rank]
         if self._last.get(facts.rank) != facts:
             self._last[facts.rank] = facts
-            self._task.post(events.PodSeen(clock.now(), facts, _where(self._task, self._activity)))
+            self._task.post(events.PodSeen(clock.now(), facts, _where(self._task.run, self._activity.namespace)))
 
     def _tell_gone(self, meta: Object) -> None:
         """Of a pod that vanished in a gap no more is told than its name and uid."""
@@ -218,9 +218,9 @@ def _tell_listed(task: Task, what: Literal["workload", "pods"], namespace: str) 
         task.post(events.Listed(clock.now(), what, namespace))
 
 
-def _where(task: Task, activity: do.WatchWorkload | do.WatchPods) -> str:
+def _where(run: Run, namespace: str) -> str:
     """The namespace of what was seen, where the run does not know it yet: whether it does would else fill journals."""
-    return activity.namespace if task.run.rules.places else ""
+    return namespace if run.rules.places else ""
 
 
 def _refused(found: Finding) -> events.Event:
