@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.integration import audit
+from tests.integration.pod_watch import PodWatch
 from tests.integration.specs import container_job
-from tests.integration.stack import Job, PodWatch
+from tests.integration.stack import Job
 
 from .stamps import Span, Stamps, stamped
 from .world import World

@@ -2,8 +2,9 @@
 
 import sys
 
+from .pod_watch import PodWatch
 from .specs import container_job, training
-from .stack import NODES, Job, PodWatch, Stack, eventually
+from .stack import NODES, Job, Stack, eventually
 
 
 def released_at_once(stack: Stack, job: Job, watch: PodWatch, nodes: int) -> None:

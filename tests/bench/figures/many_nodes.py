@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from tests.integration import audit
-from tests.integration.stack import PodWatch
+from tests.integration.pod_watch import PodWatch
 
 from .. import naive
 from ..census import census

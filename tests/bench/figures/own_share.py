@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.integration.stack import PodWatch
+from tests.integration.pod_watch import PodWatch
 
 from ..figure import Bound, Figure, Measured, Round
 from ..passage import Passage, Way, way
