@@ -1,6 +1,6 @@
-"""bridged of imitated nodes, on this machine: each in a process of its own, or all in one.
+"""bridged of imitated nodes, on this machine: each in a process of its own, or some in each.
 
-    python -m tests.bench.daemons each|together FOLDER NODE...
+    python -m tests.bench.daemons IN_ONE FOLDER NODE...
 
 FOLDER/NODE has each node's bridge.toml; its sockets are made there. All else is as `bridge/daemon.py` wires it.
 Under `-X tracemalloc`, SIGUSR1 has a process write to the file $TRACED what its memory was taken for.
@@ -9,7 +9,6 @@ Under `-X tracemalloc`, SIGUSR1 has a process write to the file $TRACED what its
 import gc
 import json
 import os
-import resource
 import signal
 import socket
 import sys
@@ -25,37 +24,41 @@ from bridge.wire.server import listener
 
 _STACK = 512 * 1024  # bytes of a thread's stack, of which a thousand nodes have many
 
+_LAST = 19
+_SWITCH = 0.2  # seconds: each thread that waits for the interpreter wakes so often, and of some hundred many do
+
 
 def main() -> int:
-    """Until SIGTERM."""
-    how, folder, nodes = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
+    """Until SIGTERM. All are children of this process, which has nothing but the libraries: sixty-four times their
+    import would be a minute of a processor."""
+    in_one, folder, nodes = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
     logs.configure("info")
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    if how == "each":
-        return _each(folder, nodes)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    threading.stack_size(_STACK)
-    with mock.patch("signal.signal"):  # only the main thread may; it waits for all of them
-        for each in [_daemon(folder / node, node) for node in nodes]:
-            threading.Thread(target=each.run, daemon=True).start()
-        signal.sigwait({signal.SIGTERM})
-    os._exit(0)
-
-
-def _each(folder: Path, nodes: Sequence[str]) -> int:
-    """Children of this process, which has nothing but the libraries: sixty-four times their import would be a minute of
-    a processor."""
     gc.freeze()
     children = []
-    for node in nodes:
+    for first in range(0, len(nodes), in_one):
         child = os.fork()
         if not child:
-            os._exit(_alone(folder / node, node))
+            own = nodes[first : first + in_one]
+            os._exit(_alone(folder, own[0]) if in_one == 1 else _together(folder, own))
         children.append(child)
     signal.sigwait({signal.SIGTERM})
     for child in children:
         os.kill(child, signal.SIGTERM)
     return max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+
+
+def _together(folder: Path, nodes: Sequence[str]) -> int:
+    """Their engines, in threads of this process, and behind the servers: on a site those have processors of their own,
+    while here each waits in one line with all of these."""
+    os.nice(_LAST)
+    threading.stack_size(_STACK)
+    sys.setswitchinterval(_SWITCH)
+    with mock.patch("signal.signal"):  # only the main thread may; it waits for all of them
+        for each in [_daemon(folder, node) for node in nodes]:
+            threading.Thread(target=each.run, daemon=True).start()
+        signal.sigwait({signal.SIGTERM})
+    return 0
 
 
 def _alone(folder: Path, node: str) -> int:
@@ -78,7 +81,9 @@ def _write_traces(file: Path) -> None:
     new.replace(file)
 
 
-def _daemon(folder: Path, node: str) -> daemon.Daemon:
+def _daemon(parent: Path, node: str) -> daemon.Daemon:
+    folder = parent / node
+
     def own(name: str, _path: Path, mode: int) -> socket.socket:
         return listener(name, folder / f"{name}.sock", mode)
 

@@ -1,6 +1,7 @@
 """Many nodes on one machine: KWOK imitates their kubelets, bridged and hooks are real."""
 
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -26,6 +27,8 @@ from .processors import family, of_servers
 from .stamps import Span
 
 CLUSTER = "bench"
+TOGETHER = 8
+"""Engines in a process, where not each has its own: of more, each waits for the interpreter above all."""
 _CHECKOUT = Path(__file__).parents[2]
 _NOBODY = "65534"
 _LIFE = 6 * 3600  # seconds of a token
@@ -50,15 +53,15 @@ max_memory = "4Gi"
 
 @dataclass(frozen=True)
 class Fleet:
-    """Nodes whose daemons are ready. `tokens` are their credentials, in the order of ranks; `together`: all daemons are
-    in one process, and hooks are no processes."""
+    """Nodes whose daemons are ready. `tokens` are their credentials, in the order of ranks; `together`: some daemons
+    share a process, and hooks are no processes."""
 
     stack: Stack
     folder: Path
     tokens: dict[str, str]
     together: bool
     process: int
-    """Of the daemons, or the one whose children they are."""
+    """The one whose children they are."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -106,9 +109,10 @@ class Fleet:
 
 @contextmanager
 def fleet(stack: Stack, count: int, *, together: bool = False, traced: Path | None = None) -> Iterator[Fleet]:
-    """So many nodes, their daemons each in a process of its own, or all in one. What the memory of rank 0 was taken for
-    goes to the file `traced` in the end."""
+    """So many nodes, their daemons each in a process of its own, or some in each. What the memory of rank 0 was taken
+    for goes to the file `traced` in the end."""
     names = [f"kwok-{number}" for number in range(count)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     with ExitStack() as undone:
         undone.enter_context(imitation())
         transport = undone.enter_context(closing(Transport(Path(str(stack.description["admin_kubeconfig"])), 60)))
@@ -119,7 +123,7 @@ def fleet(stack: Stack, count: int, *, together: bool = False, traced: Path | No
         tokens = undone.enter_context(_enrolled(stack, transport, uids))
         for name in names:
             _prepare(stack, folder / name, tokens[name])
-        process = undone.enter_context(_daemons(folder, names, "together" if together else "each", traced))
+        process = undone.enter_context(_daemons(folder, names, TOGETHER if together else 1, traced))
         yield Fleet(stack, folder, tokens, together, process)
 
 
@@ -180,15 +184,15 @@ def _prepare(stack: Stack, folder: Path, token: str) -> None:
 
 
 @contextmanager
-def _daemons(folder: Path, names: Sequence[str], how: str, traced: Path | None) -> Iterator[int]:
+def _daemons(folder: Path, names: Sequence[str], in_one: int, traced: Path | None) -> Iterator[int]:
     """Their daemons; until all have said that they are ready."""
     with ExitStack() as undone, closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ears:
         ears.bind(str(folder / "ready"))
         ears.settimeout(300)
-        environment = {**os.environ, "NOTIFY_SOCKET": str(folder / "ready"), "TRACED": str(traced or "")}
+        environment = {**os.environ, **_of_unit(), "NOTIFY_SOCKET": str(folder / "ready"), "TRACED": str(traced or "")}
         log = undone.enter_context((folder / "daemons.log").open("wb"))
         tracing = ["-X", f"tracemalloc={_FRAMES}"] if traced else []
-        words = [sys.executable, *tracing, "-m", "tests.bench.daemons", how, str(folder), *names]
+        words = [sys.executable, *tracing, "-m", "tests.bench.daemons", str(in_one), str(folder), *names]
         process = subprocess.Popen(words, cwd=_CHECKOUT, env=environment, stdout=log, stderr=log)
         undone.callback(_end, process)  # behind the ears' end: what nobody hears must keep nobody
         missing = len(names)
@@ -196,6 +200,13 @@ def _daemons(folder: Path, names: Sequence[str], how: str, traced: Path | None) 
             missing -= ears.recv(64) == b"READY=1"
         ears.close()
         yield process.pid
+
+
+def _of_unit() -> dict[str, str]:
+    """What systemd gives the daemon."""
+    lines = (_CHECKOUT / "packaging/systemd/slurm-k8s-bridge.service").read_text(encoding="utf-8").splitlines()
+    told = (line.partition("=")[2] for line in lines if line.startswith("Environment="))
+    return dict(each.split("=", 1) for each in told)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

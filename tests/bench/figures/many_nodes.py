@@ -11,7 +11,7 @@ from tests.integration.pod_watch import PodWatch
 from .. import naive
 from ..census import census
 from ..figure import Bound, Figure, Measured, Round
-from ..fleet import Fleet, fleet
+from ..fleet import TOGETHER, Fleet, fleet
 from ..floor import Floor
 from ..passage import another, received
 from ..processors import Clock
@@ -122,7 +122,7 @@ def _log(nodes: Fleet) -> Path:
 def at(count: int, *, rounds: int, quick: int) -> Figure:
     """Of so many nodes."""
     each = count <= _PROCESSES
-    how = "real bridged and hooks" if each else "engines of bridged in one process, with hooks that are no processes,"
+    how = "real bridged and hooks" if each else f"engines of bridged, {TOGETHER} in a process, and hooks that are none,"
     return Figure(
         name=f"prolog-{count}",
         what=f"whole prolog and whole release of a job on {count} imitated nodes",
