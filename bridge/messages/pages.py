@@ -1,11 +1,12 @@
 """All pages of the catalogue: who speaks, and what they say."""
 
-from bridge.messages import Message, bridgectl, bridged, hook, workloads
+from bridge.messages import Message, bridgectl, bridged, doctor, hook, workloads
 
 PAGES = {
     "bridgectl says of itself": bridgectl,
     "bridged says of itself": bridged,
     "bridged says of workloads": workloads,
+    "bridgectl doctor finds": doctor,
     "the hook says": hook,
 }
 
