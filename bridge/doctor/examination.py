@@ -26,6 +26,7 @@ from bridge.doctor.checks import (
     slurm_conf,
     slurmrestd,
     sockets,
+    units,
     workloads,
 )
 from bridge.doctor.place import Place
@@ -36,6 +37,7 @@ GOOD, FINDINGS, UNKNOWN = 0, 1, 2
 NODE: tuple[Check[Any], ...] = (
     interpreter.CHECK,
     configuration.CHECK,
+    units.CHECK,
     sockets.CHECK,
     daemon.CHECK,
     hooks.CHECK,

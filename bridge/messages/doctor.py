@@ -79,6 +79,19 @@ SOCKET_OPEN = Message(
     "users may speak as slurmd would, or cannot ask for their jobs",
     "restart its .socket unit, and see what changed it: the unit sets both",
 )
+UNITS_UNKNOWN = Message("units-unknown", "systemd does not say how {unit} is", _NOTHING_KNOWN, "systemctl show {unit}")
+UNIT_NOT_ENABLED = Message(
+    "unit-not-enabled",
+    "{unit} does not start at boot ({state})",
+    "after the next boot prologs reach nobody, and drain the node",
+    "systemctl enable --now {unit}; where systemd knows it not, install the package again",
+)
+UNIT_AFTER_SLURMD = Message(
+    "unit-after-slurmd",
+    "{unit} is not ordered before slurmd.service",
+    "after a boot slurmd may start jobs before bridged knows which runs are unfinished",
+    "see that nothing replaces its Before= (systemctl cat {unit}), and that slurmd's unit is called slurmd.service",
+)
 DAEMON_SILENT = Message(
     "doctor-daemon-silent",
     "bridged does not answer: {why}",

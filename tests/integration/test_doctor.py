@@ -132,7 +132,7 @@ def test_nodes_that_are_whole_pass_and_what_nobody_can_tell_is_not_good(stack: S
     code, states, told = doctored(stack, "compute1")
     assert code == 2 and told == {"image-untried"} and states.pop("images") == "unknown"
     assert set(states.values()) == {"good"}
-    assert "18 checks: 17 good, 1 unknown" in stack.sh("compute1", "bridgectl doctor || true")
+    assert "19 checks: 18 good, 1 unknown" in stack.sh("compute1", "bridgectl doctor || true")
     refused = stack.exec("compute1", "bridgectl", "doctor", check=False, user="ml")
     assert refused == "", "only root sees all of it"
 
@@ -146,6 +146,8 @@ def test_what_is_broken_on_a_node_is_found_without_its_daemon_too(stack: Stack) 
         broken.enter_context(changed(stack, "compute1", f"chmod 777 {epilog}", f"chmod 755 {epilog}"))
         config = "/etc/slurm-k8s-bridge/bridge.toml"
         broken.enter_context(changed(stack, "compute1", f"chmod 666 {config}", f"chmod 644 {config}"))
+        order = "systemctl disable slurm-k8s-bridge-user.socket", "systemctl enable slurm-k8s-bridge-user.socket"
+        broken.enter_context(changed(stack, "compute1", *order))
         broken.enter_context(changed(stack, "compute1", f"echo '{{}}' >{_MARKER}", f"rm -f {_MARKER}"))
         kubelet = "/etc/kubernetes/kubelet.yaml"
         edit = "sed -i s/^cgroupDriver:.*/cgroupDriver:"
@@ -162,6 +164,7 @@ def test_what_is_broken_on_a_node_is_found_without_its_daemon_too(stack: Stack) 
         "hook-open",
         "config-open",
         "marker-left",
+        "unit-not-enabled",
         "cgroups-differ",
         "socket-missing",
         "doctor-daemon-silent",

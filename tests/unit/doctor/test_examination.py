@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,14 @@ def test_every_file_of_a_check_is_in_one_of_the_two_lists_and_has_a_test() -> No
         assert len({check.name for check in checks}) == len(checks)
 
 
+def test_the_page_has_every_check() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "doctor.md").read_text()
+    of_node, of_cluster = page.split("## Of a node")[1].split("## Of a cluster")
+    for part, checks in ((of_node, examination.NODE), (of_cluster, examination.CLUSTER)):
+        rows = re.findall(r"^\| ([a-z-]+) \| (.+?) \| .+ \|$", part, re.MULTILINE)[1:]
+        assert rows == [(check.name, check.looks_at) for check in checks]
+
+
 def test_on_a_machine_that_is_no_node_everything_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +104,7 @@ def test_on_a_machine_that_is_no_node_everything_is_told(
     assert main(words) == 1
     text = capsys.readouterr().out
     assert "found     configuration: bridge.toml is whole, and only root can change it\n" in text
-    assert "\n          cure: mend it; `bridged --check-config`" in text and "\n18 checks: " in text
+    assert "\n          cure: mend it; `bridged --check-config`" in text and "\n19 checks: " in text
 
 
 def test_a_user_is_told_to_be_root_and_an_admin_to_say_cluster(
