@@ -11,6 +11,7 @@ from bridge.doctor.check import CannotLook, Check, Told, clause
 from bridge.doctor.place import Place
 from bridge.errors import BridgeError
 from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 _SECONDS = 10.0
 _FLAGS = ("--cgroup-driver=", "--config=")
@@ -68,9 +69,9 @@ def runtime_driver(dump: str) -> str:
 
 def judge(facts: Cgroups) -> Iterator[Told]:
     if not facts.kubelet or not facts.runtime:
-        raise CannotLook(messages.CGROUPS_UNKNOWN.told(why=facts.why or messages.NO_DRIVER_TOLD))
+        raise CannotLook(kubernetes_messages.CGROUPS_UNKNOWN.told(why=facts.why or messages.NO_DRIVER_TOLD))
     if facts.kubelet != facts.runtime:
-        yield messages.CGROUPS_DIFFER.told(kubelet=facts.kubelet, runtime=facts.runtime)
+        yield kubernetes_messages.CGROUPS_DIFFER.told(kubelet=facts.kubelet, runtime=facts.runtime)
 
 
 CHECK = Check("cgroups", "kubelet and containerd have the same cgroup driver", look, judge)

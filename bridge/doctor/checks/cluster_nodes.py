@@ -11,6 +11,7 @@ from bridge.doctor.place import Place
 from bridge.job.quantity import parse
 from bridge.kube.api import Object
 from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 _EVERYWHERE = ("DaemonSet", "Node")  # owners of pods that are on a node whatever Slurm does: static ones, too
 
@@ -71,14 +72,16 @@ def _is_always_there(pod: Object) -> bool:
 
 def judge(facts: Rooms) -> Iterator[Told]:
     if not facts.nodes:
-        yield messages.NODES_UNTAINTED.told(taint=wellknown.TAINT)
+        yield kubernetes_messages.NODES_UNTAINTED.told(taint=wellknown.TAINT)
     for node in facts.nodes:
         cpus, memory = node.free.cpus - node.taken.cpus, node.free.memory - node.taken.memory
         for section, most in facts.most.items():
             if most.cpus > cpus or most.memory > memory:
                 shown = f"{float(cpus):g} CPUs and {memory} MiB"
                 wanted = f"{float(most.cpus):g} and {most.memory}"
-                yield messages.DAEMONSETS_IN_THE_WAY.told(node=node.name, shown=shown, section=section, wanted=wanted)
+                yield kubernetes_messages.DAEMONSETS_IN_THE_WAY.told(
+                    node=node.name, shown=shown, section=section, wanted=wanted
+                )
 
 
 CHECK = Check("nodes", "Slurm's nodes: tainted, and roomy enough beside their DaemonSets", look, judge)

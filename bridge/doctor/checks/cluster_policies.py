@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bridge.doctor.check import Check, Told
 from bridge.doctor.place import Place
 from bridge.kube.api import Object
-from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 NAMES = ("account", "binding", "delete", "event", "gate", "guard", "taint", "token", "workload")
 _PREFIX = "slurm-k8s-bridge-"
@@ -40,11 +40,11 @@ def facts_of(policies: list[Object], bindings: list[Object]) -> Policies:
 def judge(facts: Policies) -> Iterator[Told]:
     for name in (f"{_PREFIX}{short}" for short in NAMES):
         if name not in facts.failure:
-            yield messages.POLICY_MISSING.told(policy=name)
+            yield kubernetes_messages.POLICY_MISSING.told(policy=name)
         elif "Deny" not in facts.bound.get(name, ()):
-            yield messages.POLICY_UNBOUND.told(policy=name)
+            yield kubernetes_messages.POLICY_UNBOUND.told(policy=name)
         elif facts.failure[name] != "Fail":
-            yield messages.POLICY_OPEN.told(policy=name)
+            yield kubernetes_messages.POLICY_OPEN.told(policy=name)
 
 
 CHECK = Check("policies", "each policy of rbac/policies: there, bound with Deny, failing closed", look, judge)

@@ -10,7 +10,7 @@ from bridge.doctor.files import FileFacts, seen
 from bridge.doctor.place import Place
 from bridge.engine.connections import credential
 from bridge.errors import ConfigError, RemoteError
-from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 _OWNER = "slurm-k8s-bridge"
 
@@ -53,13 +53,13 @@ def judge(facts: tuple[Credential, ...]) -> Iterator[Told]:
     for found in facts:
         path, file = found.file.path, found.file
         if file.kind and (file.owner != _OWNER or file.mode & 0o077):
-            yield messages.KUBECONFIG_OPEN.told(path=path, owner=file.owner, mode=f"{file.mode:04o}")
+            yield kubernetes_messages.KUBECONFIG_OPEN.told(path=path, owner=file.owner, mode=f"{file.mode:04o}")
         if found.refused:
-            yield messages.KUBERNETES_REFUSES.told(path=path, why=found.refused)
+            yield kubernetes_messages.KUBERNETES_REFUSES.told(path=path, why=found.refused)
         if found.node and found.node != found.due:
-            yield messages.KUBECONFIG_OF_ANOTHER.told(path=path, node=found.node, due=found.due)
+            yield kubernetes_messages.KUBECONFIG_OF_ANOTHER.told(path=path, node=found.node, due=found.due)
         for _state, sentence in found.warnings:
-            yield messages.CREDENTIAL_WARNS.told(path=path, sentence=sentence)
+            yield kubernetes_messages.CREDENTIAL_WARNS.told(path=path, sentence=sentence)
 
 
 CHECK = Check(

@@ -9,6 +9,7 @@ from bridge.doctor.place import Place
 from bridge.errors import BridgeError, NotFound
 from bridge.job.faults.nodes import NodeFacts, node_facts
 from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 
 @dataclass(frozen=True)
@@ -42,18 +43,22 @@ def look(place: Place) -> Identity:
 
 def judge(facts: Identity) -> Iterator[Told]:
     if facts.node is None:
-        yield messages.NODE_NONE.told(node=facts.name, host=facts.host)
+        yield kubernetes_messages.NODE_NONE.told(node=facts.name, host=facts.host)
     else:
         if facts.node.boot_id != facts.boot_id:
-            yield messages.NODE_OTHER.told(node=facts.name, theirs=facts.node.boot_id or "none", own=facts.boot_id)
+            yield kubernetes_messages.NODE_OTHER.told(
+                node=facts.name, theirs=facts.node.boot_id or "none", own=facts.boot_id
+            )
         if facts.node.ready != "True":
-            yield messages.NODE_NOT_READY.told(node=facts.name, why=facts.node.ready_message or facts.node.ready)
+            yield kubernetes_messages.NODE_NOT_READY.told(
+                node=facts.name, why=facts.node.ready_message or facts.node.ready
+            )
         if (wellknown.TAINT, "NoSchedule") not in facts.taints:
-            yield messages.TAINT_MISSING.told(node=facts.name, taint=wellknown.TAINT)
+            yield kubernetes_messages.TAINT_MISSING.told(node=facts.name, taint=wellknown.TAINT)
     if facts.slurm_fault:
         raise CannotLook(messages.SLURM_UNASKED.told(why=facts.slurm_fault))
     if facts.slurm_host.partition(".")[0] != facts.host:
-        yield messages.SLURM_HOST_OTHER.told(host=facts.host, slurm=facts.slurm_host)
+        yield kubernetes_messages.SLURM_HOST_OTHER.told(host=facts.host, slurm=facts.slurm_host)
 
 
 CHECK = Check("identity", "Slurm's NodeName, Kubernetes' Node and this machine's boot are one; its taint", look, judge)

@@ -7,7 +7,7 @@ from bridge.disks import Disks
 from bridge.doctor.check import Check, Told
 from bridge.doctor.place import Place
 from bridge.kube.kubelet import KubeletProbe
-from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ def look(place: Place) -> Kubelet:
 
 def judge(facts: Kubelet) -> Iterator[Told]:
     if facts.kubelet:
-        yield messages.KUBELET_UNWELL.told(why=facts.kubelet)
+        yield kubernetes_messages.KUBELET_UNWELL.told(why=facts.kubelet)
     if facts.disk:
-        yield messages.DISK_FULL.told(why=facts.disk)
+        yield kubernetes_messages.DISK_FULL.told(why=facts.disk)
 
 
 CHECK = Check("kubelet", "the kubelet's healthz on loopback, and room on the disks of containers", look, judge)

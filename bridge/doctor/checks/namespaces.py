@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bridge.doctor.check import Check, Told
 from bridge.doctor.place import Place
-from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 _MARK = "slurm-k8s-bridge/jobs"
 
@@ -18,9 +18,9 @@ def look(place: Place) -> dict[str, dict[str, str] | None]:
 def judge(facts: dict[str, dict[str, str] | None]) -> Iterator[Told]:
     for name, labels in facts.items():
         if labels is None:
-            yield messages.NAMESPACE_MISSING.told(namespace=name)
+            yield kubernetes_messages.NAMESPACE_MISSING.told(namespace=name)
         elif labels.get(_MARK) != "true":
-            yield messages.NAMESPACE_UNMARKED.told(namespace=name, mark=_MARK)
+            yield kubernetes_messages.NAMESPACE_UNMARKED.told(namespace=name, mark=_MARK)
 
 
 CHECK = Check("namespaces", "the namespaces of bridge.toml: there, and marked as those of jobs", look, judge)

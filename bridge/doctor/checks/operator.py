@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bridge.doctor.check import CannotLook, Check, Told
 from bridge.doctor.place import Place
 from bridge.kube.api import Object
-from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 _IMAGE = "training-operator"
 
@@ -56,18 +56,18 @@ def _flags(words: list[object]) -> Iterator[tuple[str, str]]:
 
 def judge(facts: Operators) -> Iterator[Told]:
     if not facts.found:
-        raise CannotLook(messages.OPERATOR_UNSEEN.told())
+        raise CannotLook(kubernetes_messages.OPERATOR_UNSEEN.told())
     if len(facts.found) > 1:
-        yield messages.OPERATORS_MANY.told(names=", ".join(each.name for each in facts.found))
+        yield kubernetes_messages.OPERATORS_MANY.told(names=", ".join(each.name for each in facts.found))
     for each in facts.found:
         if not each.ready:
-            yield messages.OPERATOR_DOWN.told(name=each.name)
+            yield kubernetes_messages.OPERATOR_DOWN.told(name=each.name)
         if each.schemes and not any("pytorchjob" in scheme for scheme in each.schemes):
-            yield messages.OPERATOR_WITHOUT_PYTORCH.told(name=each.name, schemes=", ".join(each.schemes))
+            yield kubernetes_messages.OPERATOR_WITHOUT_PYTORCH.told(name=each.name, schemes=", ".join(each.schemes))
         if (gang := each.args.get("gang-scheduler-name", "none")) not in ("", "none"):
-            yield messages.OPERATOR_GANG.told(name=each.name, scheduler=gang)
+            yield kubernetes_messages.OPERATOR_GANG.told(name=each.name, scheduler=gang)
         if (only := each.args.get("namespace", "")) and (left := [n for n in facts.namespaces if n != only]):
-            yield messages.OPERATOR_ELSEWHERE.told(name=each.name, only=only, namespaces=", ".join(left))
+            yield kubernetes_messages.OPERATOR_ELSEWHERE.told(name=each.name, only=only, namespaces=", ".join(left))
 
 
 CHECK = Check(

@@ -7,7 +7,7 @@ from bridge import wellknown
 from bridge.doctor.check import CannotLook, Check, Told
 from bridge.doctor.place import Place
 from bridge.kube.api import Object
-from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 _NOBODY = "slurm-k8s-bridge-doctor"  # no node has this name
 _WORKLOAD, _EVENT = "slurm-k8s-bridge-workload", "slurm-k8s-bridge-event"
@@ -34,9 +34,9 @@ def judge(facts: tuple[Tried, ...]) -> Iterator[Told]:
     unclear = [tried for tried in facts if tried.refusal and tried.policy not in tried.refusal]
     for tried in facts:
         if not tried.refusal:
-            yield messages.POLICY_NOT_IN_FORCE.told(policy=tried.policy, namespace=tried.namespace)
+            yield kubernetes_messages.POLICY_NOT_IN_FORCE.told(policy=tried.policy, namespace=tried.namespace)
     if unclear:
-        raise CannotLook(messages.POLICY_UNSEEN.told(policy=unclear[0].policy, said=unclear[0].refusal))
+        raise CannotLook(kubernetes_messages.POLICY_UNSEEN.told(policy=unclear[0].policy, said=unclear[0].refusal))
 
 
 def _workload(namespace: str) -> Object:

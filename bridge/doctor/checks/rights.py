@@ -9,7 +9,7 @@ from bridge.doctor.check import Check, Told
 from bridge.doctor.place import Place
 from bridge.kube.inquiry import Inquiry
 from bridge.kube.rights import RIGHTS, Right, Scope
-from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def judge(facts: tuple[Review, ...]) -> Iterator[Told]:
             right = review.right
             what = f"{right.verb} {right.resource}" + (f".{right.group}" if right.group else "")
             where = f"in namespace {review.namespace}" if review.namespace else "in the cluster"
-            yield messages.RIGHT_MISSING.told(what=what, where=where, why=right.why)
+            yield kubernetes_messages.RIGHT_MISSING.told(what=what, where=where, why=right.why)
 
 
 CHECK = Check("rights", "each verb of the table of rights, by SelfSubjectAccessReview", look, judge)

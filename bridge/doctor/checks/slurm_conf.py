@@ -7,7 +7,7 @@ from math import inf
 from bridge.config import Config
 from bridge.doctor.check import CannotLook, Check, Told
 from bridge.doctor.place import Place
-from bridge.messages import doctor as messages
+from bridge.messages import doctor_slurm as slurm_messages
 from bridge.slurm.shown import SlurmSettings
 
 _NEEDED_FLAGS = ("Alloc", "DeferBatch")
@@ -43,32 +43,32 @@ def facts_of(settings: SlurmSettings, site: Config) -> SlurmConf:
 
 def judge(facts: SlurmConf) -> Iterator[Told]:
     if not facts.settings.text("ClusterName"):
-        raise CannotLook(messages.SLURM_CONF_UNREAD.told())
+        raise CannotLook(slurm_messages.SLURM_CONF_UNREAD.told())
     yield from _flags(facts)
     yield from _prolog(facts)
     yield from _epilog(facts)
     kill_wait = facts.settings.seconds("KillWait")
     if kill_wait is not None and kill_wait < _KILL_WAIT:
-        yield messages.KILL_WAIT_SHORT.told(seconds=f"{kill_wait:.0f}", due=f"{_KILL_WAIT:.0f}")
+        yield slurm_messages.KILL_WAIT_SHORT.told(seconds=f"{kill_wait:.0f}", due=f"{_KILL_WAIT:.0f}")
 
 
 def _flags(facts: SlurmConf) -> Iterator[Told]:
     settings, flags = facts.settings, facts.settings.words("PrologFlags")
     if (name := settings.text("ClusterName")).lower() != facts.cluster.lower():
-        yield messages.CLUSTER_OTHER.told(slurm=name, own=facts.cluster)
+        yield slurm_messages.CLUSTER_OTHER.told(slurm=name, own=facts.cluster)
     for flag in _NEEDED_FLAGS:
         if flag.lower() not in flags:
-            yield messages.PROLOG_FLAG_MISSING.told(flag=flag)
+            yield slurm_messages.PROLOG_FLAG_MISSING.told(flag=flag)
     for flag in _BAD_FLAGS:
         if flag.lower() in flags:
-            yield messages.PROLOG_FLAG_BAD.told(flag=flag)
+            yield slurm_messages.PROLOG_FLAG_BAD.told(flag=flag)
     if _NO_HOLD not in settings.words("SchedulerParameters"):
-        yield messages.HOLDS_ON_PROLOG_FAIL.told(word=_NO_HOLD)
+        yield slurm_messages.HOLDS_ON_PROLOG_FAIL.told(word=_NO_HOLD)
     if facts.reports and "auth/jwt" not in settings.words("AuthAltTypes"):
-        yield messages.JWT_MISSING.told()
+        yield slurm_messages.JWT_MISSING.told()
     expire = dict(word.split("=", 1) for word in settings.words("AuthInfo") if "=" in word).get("cred_expire", "120")
     if expire.isdecimal() and int(expire) > _CRED_EXPIRE:
-        yield messages.CRED_EXPIRE_LONG.told(seconds=expire)
+        yield slurm_messages.CRED_EXPIRE_LONG.told(seconds=expire)
 
 
 def _prolog(facts: SlurmConf) -> Iterator[Told]:
@@ -78,19 +78,19 @@ def _prolog(facts: SlurmConf) -> Iterator[Told]:
     )
     due = facts.prolog_deadline + _PROLOG_MARGIN
     if limit is not None and limit < due:
-        yield messages.PROLOG_TIMEOUT_SHORT.told(seconds=f"{limit:.0f}", due=f"{due:.0f}")
+        yield slurm_messages.PROLOG_TIMEOUT_SHORT.told(seconds=f"{limit:.0f}", due=f"{due:.0f}")
     # A prolog without a limit ends by the bridge's own deadline.
     least = due if limit in (None, inf) else max(limit or 0.0, due)
     if batch is not None and batch < least:
-        yield messages.BATCH_START_SHORT.told(seconds=f"{batch:.0f}", due=f"{least:.0f}")
+        yield slurm_messages.BATCH_START_SHORT.told(seconds=f"{batch:.0f}", due=f"{least:.0f}")
 
 
 def _epilog(facts: SlurmConf) -> Iterator[Told]:
     limit, due = facts.settings.seconds("EpilogTimeout", "PrologEpilogTimeout"), facts.epilog_deadline + _EPILOG_MARGIN
     if limit is not None and limit < due:
-        yield messages.EPILOG_TIMEOUT_SHORT.told(seconds=f"{limit:.0f}", due=f"{due:.0f}")
+        yield slurm_messages.EPILOG_TIMEOUT_SHORT.told(seconds=f"{limit:.0f}", due=f"{due:.0f}")
     if facts.epilog_deadline < facts.grace + _GRACE_MARGIN:
-        yield messages.EPILOG_DEADLINE_SHORT.told(
+        yield slurm_messages.EPILOG_DEADLINE_SHORT.told(
             seconds=f"{facts.epilog_deadline:.0f}", due=f"{facts.grace + _GRACE_MARGIN:.0f}"
         )
 

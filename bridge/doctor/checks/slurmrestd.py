@@ -8,7 +8,7 @@ from bridge.config.servers import Slurmrest
 from bridge.doctor.check import CannotLook, Check, Told, clause
 from bridge.doctor.place import Place
 from bridge.errors import BridgeError, ConfigError, RemoteError
-from bridge.messages import doctor as messages
+from bridge.messages import doctor_slurm as slurm_messages
 from bridge.slurmrest.api import Credential
 from bridge.slurmrest.client import SlurmRestClient
 from bridge.slurmrest.service import service_token
@@ -75,16 +75,16 @@ def judge(facts: Slurmrestd | None) -> Iterator[Told]:
     if facts is None:
         return  # tier none, as the site has chosen; `bridgectl status` says so
     if facts.unminted and facts.tier == "owner":
-        yield messages.TOKEN_UNMINTED.told(why=facts.unminted)
+        yield slurm_messages.TOKEN_UNMINTED.told(why=facts.unminted)
     if facts.refused:
-        yield messages.SLURMRESTD_REFUSES.told(url=facts.url, why=facts.refused)
+        yield slurm_messages.SLURMRESTD_REFUSES.told(url=facts.url, why=facts.refused)
     if facts.service_fault:
-        yield messages.SERVICE_TOKEN_BAD.told(tier=facts.tier, why=facts.service_fault)
+        yield slurm_messages.SERVICE_TOKEN_BAD.told(tier=facts.tier, why=facts.service_fault)
     wanted = _LEVELS.get(facts.tier)
     if wanted and facts.level is not None and facts.level not in wanted:
-        yield messages.SERVICE_USER_LOW.told(user=facts.user, tier=facts.tier, level=facts.level or "none")
+        yield slurm_messages.SERVICE_USER_LOW.told(user=facts.user, tier=facts.tier, level=facts.level or "none")
     if wanted and facts.level is None:
-        raise CannotLook(messages.LEVEL_UNKNOWN.told(user=facts.user))
+        raise CannotLook(slurm_messages.LEVEL_UNKNOWN.told(user=facts.user))
 
 
 CHECK = Check(

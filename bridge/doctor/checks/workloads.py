@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bridge.doctor.check import CannotLook, Check, Told
 from bridge.doctor.place import Place
-from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
 _OLDEST = (1, 27)
 _POLICIES_SINCE = (1, 30)
@@ -30,19 +30,19 @@ def look(place: Place) -> Workloads:
 
 def judge(facts: Workloads) -> Iterator[Told]:
     if not facts.served:
-        yield messages.CRD_MISSING.told()
+        yield kubernetes_messages.CRD_MISSING.told()
     elif facts.fields and (missing := [field for field in _NEEDED if field not in facts.fields]):
-        yield messages.OPERATOR_OLD.told(fields=", ".join(missing))
+        yield kubernetes_messages.OPERATOR_OLD.told(fields=", ".join(missing))
     number = re.match(r"v(\d+)\.(\d+)", facts.version)
     if number is None:
-        raise CannotLook(messages.VERSION_UNLIKE.told(version=facts.version))
+        raise CannotLook(kubernetes_messages.VERSION_UNLIKE.told(version=facts.version))
     version = (int(number[1]), int(number[2]))
     if version < _OLDEST:
-        yield messages.KUBERNETES_OLD.told(version=facts.version)
+        yield kubernetes_messages.KUBERNETES_OLD.told(version=facts.version)
     elif version < _POLICIES_SINCE:
-        yield messages.KUBERNETES_WITHOUT_POLICIES.told(version=facts.version)
+        yield kubernetes_messages.KUBERNETES_WITHOUT_POLICIES.told(version=facts.version)
     if facts.served and not facts.fields:
-        raise CannotLook(messages.CRD_UNREAD.told())
+        raise CannotLook(kubernetes_messages.CRD_UNREAD.told())
 
 
 CHECK = Check(

@@ -16,8 +16,9 @@ from bridge.doctor.check import CannotLook, Check, Result, State, Told, examined
 from bridge.doctor.place import Place
 from bridge.errors import BridgeError
 from bridge.messages import doctor as messages
+from bridge.messages import doctor_kubernetes as kubernetes_messages
 
-_FOUND, _UNTRIED = messages.CRD_MISSING.told(), messages.IMAGE_UNTRIED.told(why="{it}")
+_FOUND, _UNTRIED = kubernetes_messages.CRD_MISSING.told(), messages.IMAGE_UNTRIED.told(why="{it}")
 
 
 def _check(look: Any = lambda _: None, judge: Any = lambda _: iter(())) -> Check[Any]:
@@ -119,6 +120,6 @@ def test_a_user_is_told_to_be_root_and_an_admin_to_say_cluster(
 
 def test_a_finding_is_told_whole() -> None:
     told = examined(
-        _check(judge=lambda _: iter([messages.RIGHT_MISSING.told(what="a", where="b", why="c")])), Place()
+        _check(judge=lambda _: iter([kubernetes_messages.RIGHT_MISSING.told(what="a", where="b", why="c")])), Place()
     ).told
     assert told[0]["cause"] == "this node may not a b, which serves: c" and told[0]["name"] == "right-missing"
