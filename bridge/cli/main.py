@@ -138,6 +138,13 @@ def _node(verb: argparse.ArgumentParser) -> None:
     node.add_arguments(verb)
 
 
+def _doctor(verb: argparse.ArgumentParser) -> None:
+    from bridge.cli import doctor
+
+    _add_output(verb, doctor.doctor)
+    doctor.add_arguments(verb)
+
+
 def _only_here(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--here", action="store_true", help="ask this node's bridged, and nobody else")
 
@@ -155,6 +162,7 @@ _VERBS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str]] = {
     "logs": (_logs, "the last lines of a rank; of a job that is over, its output file"),
     "shell": (_shell, "a shell (or what stands behind --) in a container, with your own kubeconfig"),
     "signal": (_signal, "send a signal to what handles it of the job's pod on this node"),
+    "doctor": (_doctor, "root: this node from top to bottom, with a cure for what is wrong; or the cluster"),
     "gc": (_gc, "root: delete the workloads on this node whose run is proven over"),
     "check": (_check, "before sbatch: would this spec run, what would be set, what is wrong"),
     "render": (_render, "before sbatch: the very object that would be created of this spec"),

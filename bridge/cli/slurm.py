@@ -3,22 +3,20 @@
 None of them may hang a terminal: each has a deadline, and is ended at it.
 """
 
-import os
 import re
 import subprocess
 from dataclasses import dataclass
 from datetime import datetime
 
 from bridge.cli.jobid import JobId
+from bridge.commands import run
 from bridge.errors import AllocationError, BridgeError, Misused
 from bridge.messages import bridgectl as messages
 from bridge.slurm.comment import own_sentence, spec_path
 
 _SECONDS = 15.0  # for an answer of slurmctld or slurmdbd
 _STEP_SECONDS = 30.0  # for a job step, from the order to its last word
-_ENDING = 3.0  # seconds that a command has for its own end after SIGTERM
 _BRIDGECTL = "/usr/bin/bridgectl"
-_KEPT = ("HOME", "LANG", "PATH", "SLURM_CONF", "TZ", "USER")  # nothing of a job that this may run in
 _ELEMENTS_SHOWN = 20  # of an array whose elements are listed
 _HEAD = re.compile(r"JobId=(\d+) (?:ArrayJobId=(\d+) ArrayTaskId=(\S+) )?")
 _FIELD = re.compile(r"^   (StdOut|Comment|Extra)=(.*)$", re.MULTILINE)
@@ -63,7 +61,7 @@ class SlurmJob:
 def job(asked: JobId) -> SlurmJob | None:
     """This job, as slurmctld or accounting knows it; None where neither does. Raises BridgeError, and Misused for an
     array of several elements."""
-    done = _run(["scontrol", "show", "job", str(asked)], _SECONDS)
+    done = run(["scontrol", "show", "job", str(asked)], _SECONDS)
     shown = [(match, part) for part in done.stdout.split("\n\n") if (match := _HEAD.match(part))]
     found = {_named(match): (int(match[1]), part) for match, part in shown if done.returncode == 0}
     name = _one_of(asked, list(found))
@@ -98,7 +96,7 @@ def _one_of(asked: JobId, names: list[str]) -> str | None:
 def own_jobs() -> list[SlurmJob]:
     """The jobs of whoever asks that have the bridge's word in their comment, as slurmctld tells. Raises BridgeError."""
     words = ["squeue", "--me", "--noheader", "--array", "--format=%A|%i|%T|%u|%N|%B|%r|%k"]
-    done = _run(words, _SECONDS)
+    done = run(words, _SECONDS)
     if done.returncode:
         raise BridgeError(messages.SQUEUE_REFUSED.sentence(said=first_line(done.stderr)))
     rows = [line.split("|", 7) for line in done.stdout.splitlines()]
@@ -121,7 +119,7 @@ def _is_ours(found: SlurmJob) -> bool:
 def step(of: SlurmJob, words: list[str]) -> str:
     """What `bridgectl` with these words says in a step of the job on its batch node. Raises BridgeError with its own
     sentence where it fails."""
-    done = _run(_srun(of.id, [f"--nodelist={of.batch_host}", "--nodes=1", "--ntasks=1"], words), _STEP_SECONDS)
+    done = run(_srun(of.id, [f"--nodelist={of.batch_host}", "--nodes=1", "--ntasks=1"], words), _STEP_SECONDS)
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.startswith("bridgectl: ")]
         if said:
@@ -133,7 +131,7 @@ def step(of: SlurmJob, words: list[str]) -> str:
 def step_everywhere(job: int, nodes: int, words: list[str]) -> "subprocess.CompletedProcess[str]":
     """What `bridgectl` with these words says in a step with one task on each of the job's nodes, well or not."""
     where = [f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"]
-    return _run(_srun(job, where, words), _STEP_SECONDS)
+    return run(_srun(job, where, words), _STEP_SECONDS)
 
 
 def _srun(job: int, where: list[str], words: list[str]) -> list[str]:
@@ -141,36 +139,6 @@ def _srun(job: int, where: list[str], words: list[str]) -> list[str]:
     step = ["srun", "--overlap", f"--jobid={job}", *where]
     step += ["--cpus-per-task=1", "--mem=0", "--gres=none", "--input=none", "--quiet", "--job-name=bridgectl"]
     return [*step, _BRIDGECTL, *words]
-
-
-def _run(words: list[str], seconds: float) -> "subprocess.CompletedProcess[str]":
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | {"LC_ALL": "C.UTF-8"}
-    pipe = subprocess.PIPE
-    try:
-        process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environment, text=True, errors="replace"
-        )
-    except OSError as error:
-        raise BridgeError(messages.NO_SLURM_COMMAND.sentence(command=words[0], why=error.strerror)) from error
-    with process:
-        try:
-            out, err = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            raise BridgeError(messages.SLURM_SILENT.sentence(command=words[0], seconds=f"{seconds:.0f}")) from None
-        except BaseException:
-            _end(process)
-            raise
-    return subprocess.CompletedProcess(words, process.returncode, out, err)
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    """SIGTERM first: srun takes its step back then."""
-    process.terminate()
-    try:
-        process.communicate(timeout=_ENDING)
-    except subprocess.TimeoutExpired:
-        process.kill()
 
 
 def _shown(number: int, text: str, named: str) -> SlurmJob:
@@ -199,7 +167,7 @@ def _accounted(asked: JobId) -> SlurmJob | None:
     words = ["sacct", "--allocations", "--noheader", "--parsable2", f"--jobs={asked}"]
     fields = "--format=JobID,JobIDRaw,User,State"
     for more in (["--expand-patterns", f"{fields},StdOut"], [fields]):
-        done = _run([*words, *more], _SECONDS)
+        done = run([*words, *more], _SECONDS)
         rows = [line.split("|", 4) for line in done.stdout.splitlines()] if done.returncode == 0 else []
         found = {row[0]: row for row in rows if len(row) >= 4 and row[1].isdigit()}
         name = _one_of(asked, list(found))

@@ -94,3 +94,5 @@ class KubernetesAccess(Section):
     disks: tuple[str, ...] = ("/var/lib/containerd", "/var/lib/containers", "/var/lib/kubelet", "/var/log/pods")
     """Directories of this machine that images, containers and logs are written to. Where the file system of one is
     full before a job comes, and the job's pod does not start, the node is to blame."""
+    test_image: str | None = Field(default=None, min_length=1, pattern=r"^[^\s-]\S*$")
+    """A small image of the site's registry, free of pull secrets, that `bridgectl doctor` has the runtime pull."""

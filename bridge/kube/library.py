@@ -17,7 +17,6 @@ from kubernetes.config.config_exception import ConfigException
 from kubernetes.config.kube_config import KubeConfigLoader
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
-from bridge import __version__
 from bridge.errors import ConfigError
 from bridge.kube.kubeconfig import claims
 from bridge.kube.lifetimes import Life, of_certificate, of_token
@@ -68,10 +67,9 @@ class Session:
 
     def send(self, method: str, path: str, headers: dict[str, str], body: Any, timeout: Timeout) -> Response:
         """The answer, its body not yet read. Raises one of TRANSPORT_ERRORS."""
-        headers = {"User-Agent": f"slurm-k8s-bridge/{__version__}", **headers}
         authorization = self._authorization()
         if authorization:
-            headers["Authorization"] = authorization
+            headers = {**headers, "Authorization": authorization}
         answer = self._rest.request(method, self.host + path, headers, body, _request_timeout=timeout)
         response: Response = answer.response
         return response

@@ -18,6 +18,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from bridge import __version__
 from bridge.errors import RemoteError, Unauthenticated, Unavailable
 from bridge.kube.answers import decoded, refusal
 from bridge.kube.api import Object
@@ -61,10 +62,14 @@ class Request:
 class Transport:
     """The connection to one API server, shared by all threads."""
 
-    def __init__(self, kubeconfig: Path, timeout: float, server: str = "", patient: bool = False) -> None:
-        """``timeout``: seconds for one call, retries included; ``server`` the only one that may be named, '' for any.
-        Raises ConfigError; ``patient``: each call does, until the kubeconfig can be used."""
+    def __init__(
+        self, kubeconfig: Path, timeout: float, server: str = "", patient: bool = False, agent: str = "slurm-k8s-bridge"
+    ) -> None:
+        """``timeout``: seconds for one call, retries included; ``server`` the only one that may be named, '' for any;
+        ``agent`` who asks, as the API server's audit log has it. Raises ConfigError; ``patient``: each call does, until
+        the kubeconfig can be used."""
         self._timeout = timeout
+        self._agent = f"{agent}/{__version__}"
         self._credentials = Credentials(kubeconfig, server, patient)
         self._clock = ServerClock()
         self._closed = Event()
@@ -155,7 +160,7 @@ class Transport:
         return response
 
     def _answer(self, session: Session, request: Request, timeout: Timeout) -> Response:
-        headers = {"Accept": request.accept}
+        headers = {"Accept": request.accept, "User-Agent": self._agent}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
         response = translated(

@@ -22,3 +22,8 @@ class Message:
         """The message with these words in it, and its name to look it up by."""
         cause, cure = self.cause.format(**words), self.cure.format(**words)
         return f"{cause} [{self.name}]; {cure}"
+
+    def told(self, **words: object) -> "dict[str, str]":
+        """Its parts with these words in them, for who shows each of them."""
+        parts = {"cause": self.cause.format(**words), "cure": self.cure.format(**words)}
+        return {"name": self.name, "cause": parts["cause"], "consequence": self.consequence, "cure": parts["cure"]}

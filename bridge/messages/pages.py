@@ -1,11 +1,14 @@
 """All pages of the catalogue: who speaks, and what they say."""
 
-from bridge.messages import Message, bridgectl, bridged, hook, workloads
+from bridge.messages import Message, bridgectl, bridged, doctor, doctor_kubernetes, doctor_slurm, hook, workloads
 
 PAGES = {
     "bridgectl says of itself": bridgectl,
     "bridged says of itself": bridged,
     "bridged says of workloads": workloads,
+    "bridgectl doctor finds": doctor,
+    "bridgectl doctor finds in Kubernetes": doctor_kubernetes,
+    "bridgectl doctor finds in Slurm": doctor_slurm,
     "the hook says": hook,
 }
 

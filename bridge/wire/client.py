@@ -19,15 +19,17 @@ class DaemonGone(BridgeError):
 PATIENCE = 120.0  # seconds until the first word: the socket is systemd's, and is there without a daemon too
 
 
-def ask(message: dict[str, Any], path: Path = Path(wellknown.USER_SOCKET)) -> Iterator[dict[str, Any]]:
+def ask(
+    message: dict[str, Any], path: Path = Path(wellknown.USER_SOCKET), patience: float = PATIENCE
+) -> Iterator[dict[str, Any]]:
     """Send one question and yield every frame of the answer.
 
-    Raises DaemonGone when the daemon cannot be reached, says nothing for PATIENCE, or its stream breaks off.
+    Raises DaemonGone when the daemon cannot be reached, says nothing for ``patience`` seconds, or breaks off.
     """
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     channel = Channel(sock)
     try:
-        sock.settimeout(PATIENCE)
+        sock.settimeout(patience)
         sock.connect(str(path))
         with suppress(BrokenPipeError):  # turned away already, and told why
             channel.send({"v": wellknown.PROTOCOL, **message})
@@ -40,12 +42,14 @@ def ask(message: dict[str, Any], path: Path = Path(wellknown.USER_SOCKET)) -> It
         channel.close()
 
 
-def ask_once(message: dict[str, Any]) -> dict[str, Any]:
+def ask_once(
+    message: dict[str, Any], path: Path = Path(wellknown.USER_SOCKET), patience: float = PATIENCE
+) -> dict[str, Any]:
     """The one frame that answers a question.
 
     Raises BridgeError with the daemon's own sentence where it is none, and DaemonGone as `ask` does.
     """
-    for frame in ask(message):
+    for frame in ask(message, path, patience):
         if frame.get("kind") in ("error", "busy"):
             raise BridgeError(str(frame["sentence"]))
         return frame

@@ -8,7 +8,7 @@ WORDS = 4  # that make a sentence
 
 # Their words fill a message or a row of the fault table, stand in a log, or are help, SQL and patterns.
 _QUIET = {"sentence", "finding", "add_argument", "add_parser", "ArgumentParser", "_add", "execute", "executemany"}
-_QUIET |= {"compile"}
+_QUIET |= {"compile", "told"}
 _LOGS = {"debug", "info", "warning", "error", "critical", "exception"}
 # Errors that are never shown as they are: `leaks` looks at what is made of them.
 BORDER_ERRORS = {"AllocationError", "SpecError", "FrameError", "RemoteError", "Unavailable", "Unauthenticated"}
@@ -23,6 +23,8 @@ _TRANSLATORS = {
     "_found",
     "isinstance",
     "note_unknown",
+    "told",
+    "clause",
 }
 _CAUGHT = BORDER_ERRORS | {"BridgeError", "ConfigError", "NotYet", "Observed", "DaemonGone", "_FOR_GOOD"}
 

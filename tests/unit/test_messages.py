@@ -37,6 +37,8 @@ FACTS = {
     "bridge/cli/explain.py": "labels of the story",
     "bridge/cli/connections.py": "labels of status",
     "bridge/kube/standing.py": "why API server and node do not take each other, which the rows of faults/trust.py tell",
+    "bridge/cli/doctor.py": "labels of what the checks have found",
+    "bridge/doctor/checks/": "what each check looks at, and amounts that fill its messages",
     "bridge/cli/gc.py": "labels of a list of workloads, each of which has its message",
     "bridge/cli/main.py": "what each verb is for",
     "bridge/cli/views.py": "labels of status and ps",
@@ -73,6 +75,7 @@ HANDED_ON = {
     ("bridge/engine/pulse.py", "look"): "the row of the error, as for an activity",
     ("bridge/kube/credentials.py", "__init__"): "kept whole, and told by `status` as a warning",
     ("bridge/kube/credentials.py", "_reload"): "the same",
+    ("bridge/kube/inquiry.py", "_refusal"): "a refusal that was asked for; where another one came, `policy-unseen`",
     ("bridge/kube/logs.py", "__iter__"): "handed to who reads the log, who meets the same rule",
     ("bridge/kube/logs.py", "_stream"): "the same",
     ("bridge/kube/stream.py", "_run"): "handed to the watch",
@@ -174,7 +177,7 @@ def _wanting(text: str) -> list[str]:
     """Messages that are told without one of their words, or with one too many."""
     found = []
     for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)):
-        if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("sentence", "format"):
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("sentence", "told", "format"):
             continue
         name, given = ast.unparse(call.func.value).rpartition(".")[2], {word.arg for word in call.keywords}
         known = [_fields(vars(page)[name]) for page in PAGES.values() if name in vars(page)]
@@ -189,6 +192,7 @@ def test_a_message_gets_the_words_that_it_needs(file: str) -> None:
 
 
 def test_a_word_that_is_missing_would_be_found() -> None:
+    assert _wanting("messages.NO_TOKEN.told()") == ["NO_TOKEN"]
     assert _wanting("messages.NO_TOKEN.sentence()\nmessages.NO_TOKEN.sentence(why=1)") == ["NO_TOKEN"]
     assert _wanting("NO_TOKEN.sentence(why=1, whose=2)\nmessages.SCAN_UNSEEN.format(path=1)") == [
         "NO_TOKEN",

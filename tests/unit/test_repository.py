@@ -22,6 +22,7 @@ DOCUMENTS = [
     "docs/manifests.md",
     "docs/messages.md",
     "docs/json.md",
+    "docs/reference/doctor.md",
     "docs/node-identity.md",
     "docs/site-profiles.md",
     "tests/stack/README.md",

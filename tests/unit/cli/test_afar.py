@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bridge import commands
 from bridge.cli import shell, slurm, sources
 from bridge.cli.main import main
 
@@ -72,7 +73,7 @@ def test_one_that_does_not_want_to_end_is_killed(
     login: Login, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slurm, "_SECONDS", 0.5)
-    monkeypatch.setattr(slurm, "_ENDING", 0.1)
+    monkeypatch.setattr(commands, "_ENDING", 0.1)
     login.has("scontrol", f"trap '' TERM; echo $$ >{login.home}/pid; while :; do sleep 0.05; done")
     began = time.monotonic()
     said(capsys, "explain", "7", code=75)

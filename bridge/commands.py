@@ -1,0 +1,41 @@
+"""Commands of the node, Slurm's above all, run as whoever asks. None may hang a terminal: each has a deadline."""
+
+import os
+import subprocess
+
+from bridge.errors import BridgeError
+from bridge.messages import bridgectl as messages
+
+_ENDING = 3.0  # seconds that a command has for its own end after SIGTERM
+_KEPT = ("HOME", "LANG", "PATH", "SLURM_CONF", "TZ", "USER")  # nothing of a job that this may run in
+
+
+def run(words: list[str], seconds: float) -> "subprocess.CompletedProcess[str]":
+    """Raises BridgeError where it cannot be run, or does not end in time."""
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | {"LC_ALL": "C.UTF-8"}
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environment, text=True, errors="replace"
+        )
+    except OSError as error:
+        raise BridgeError(messages.NO_SLURM_COMMAND.sentence(command=words[0], why=error.strerror)) from error
+    with process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise BridgeError(messages.SLURM_SILENT.sentence(command=words[0], seconds=f"{seconds:.0f}")) from None
+        except BaseException:
+            _end(process)
+            raise
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    """SIGTERM first: srun takes its step back then."""
+    process.terminate()
+    try:
+        process.communicate(timeout=_ENDING)
+    except subprocess.TimeoutExpired:
+        process.kill()
