@@ -18,6 +18,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from bridge import heard
 from bridge.errors import RemoteError, Unauthenticated, Unavailable
 from bridge.kube.answers import decoded, refusal
 from bridge.kube.api import Object
@@ -57,13 +58,26 @@ class Request:
         """Path and query."""
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
 
+    @property
+    def verb(self) -> str:
+        """What is counted: a watch is no question that has one answer."""
+        return "WATCH" if "watch" in self.query else self.method
+
 
 class Transport:
     """The connection to one API server, shared by all threads."""
 
-    def __init__(self, kubeconfig: Path, timeout: float, server: str = "", patient: bool = False) -> None:
-        """``timeout``: seconds for one call, retries included; ``server`` the only one that may be named, '' for any.
-        Raises ConfigError; ``patient``: each call does, until the kubeconfig can be used."""
+    def __init__(
+        self,
+        kubeconfig: Path,
+        timeout: float,
+        server: str = "",
+        patient: bool = False,
+        told: heard.Heard = heard.by_nobody,
+    ) -> None:
+        """``timeout``: seconds for one call, retries included; ``server`` the only one that may be named, '' for any;
+        ``told`` of each answer. Raises ConfigError; ``patient``: each call does, until the kubeconfig can be used."""
+        self._told = told
         self._timeout = timeout
         self._credentials = Credentials(kubeconfig, server, patient)
         self._clock = ServerClock()
@@ -158,11 +172,16 @@ class Transport:
         headers = {"Accept": request.accept}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
-        response = translated(
-            lambda: session.send(request.method, request.target, headers, request.body, timeout),
-            session.host,
-            self._clock,
-        )
+        try:
+            response = translated(
+                lambda: session.send(request.method, request.target, headers, request.body, timeout),
+                session.host,
+                self._clock,
+            )
+        except Unavailable:
+            self._told(request.verb, None)
+            raise
+        self._told(request.verb, response.status)
         self._clock.heard(response.headers.get("Date", ""))
         return response
 
