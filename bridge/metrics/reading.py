@@ -65,7 +65,12 @@ class Reading:
         engine = self._view.engine
         runs, now = list(engine.runs.values()), clock.now()
         phases = Counter(run.phase for run in runs)
-        yield _gauge("runs", "Runs by phase.", {(phase.value,): float(phases[phase]) for phase in Phase}, "phase")
+        yield _gauge(
+            "known_runs",
+            "Runs by phase, the last released ones among them.",
+            {(phase.value,): float(phases[phase]) for phase in Phase},
+            "phase",
+        )
         oldest = {
             phase: max((now - _begin(run) for run in runs if run.phase is phase), default=0.0) for phase in _SHORT
         }
