@@ -24,6 +24,8 @@ DOCUMENTS = [
     "docs/json.md",
     "docs/node-identity.md",
     "docs/site-profiles.md",
+    "docs/reference/log-events.md",
+    "docs/reference/metrics.md",
     "tests/stack/README.md",
 ]
 README = (ROOT / "README.md").read_text()
