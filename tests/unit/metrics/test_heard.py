@@ -13,6 +13,9 @@ from bridge.slurmrest.client import SlurmRestClient
 from tests.fakes.httpserver import Reply, ScriptedServer
 from tests.unit.kube.conftest import kubeconfig
 
+NODE = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"}}
+MISSING = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}
+
 
 def test_the_api_servers(tmp_path: Path) -> None:
     heard: list[tuple[str, int | None]] = []
@@ -21,7 +24,7 @@ def test_the_api_servers(tmp_path: Path) -> None:
         file.write_text(kubeconfig(server.url))
         access = KubernetesAccess(kubeconfig=file, timeout=1.0)
         client = KubernetesClient(access, told=lambda verb, status: heard.append((verb, status)))
-        server.answers(Reply({"metadata": {}}), Reply({"reason": "NotFound"}, 404))
+        server.answers(Reply(NODE), Reply(MISSING, 404))
         client.node("n1")
         with pytest.raises(NotFound):
             client.node("n2")
