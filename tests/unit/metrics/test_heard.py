@@ -13,7 +13,7 @@ from bridge.slurmrest.client import SlurmRestClient
 from tests.fakes.httpserver import Reply, ScriptedServer
 from tests.unit.kube.conftest import kubeconfig
 
-NODE = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"}}
+NODE = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1", "uid": "u"}}
 MISSING = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}
 
 
