@@ -10,10 +10,11 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
-from bridge import __version__, clock, logs, sdnotify, wellknown
+from bridge import __version__, clock, heard, logs, sdnotify, wellknown
 from bridge.config import Config, load
 from bridge.disks import Disks
 from bridge.engine.adoption import Adopter
@@ -43,6 +44,9 @@ from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal
 from bridge.store.markers import Marker, marker
 from bridge.wire.server import HOOKS, USERS, Server, listener
+
+if TYPE_CHECKING:
+    from bridge.metrics.office import Office
 
 log = structlog.get_logger()
 
@@ -82,10 +86,12 @@ class Daemon:
     def __init__(self, config: Config) -> None:
         """Raises BridgeError when a part cannot be made."""
         node = config.cluster.kubernetes_node(socket.gethostname().partition(".")[0])
-        kube, reached = self._kubernetes(config)
+        self._office = _office(config)
+        tally = None if self._office is None else self._office.tally
+        kube, reached = self._kubernetes(config, heard.by_nobody if tally is None else tally.of("kubernetes"))
         hub = LogHub(kube)
         self._journal = Journal(config.journal_dir)
-        self._engine = Engine(config, self._journal, hub)
+        self._engine = Engine(config, self._journal, hub, *([] if tally is None else [tally.changed]))
         works = ClusterWork(config, kube, hub, self._engine.known).works()
         works |= ReleaseWork(config, kube, node, self._engine.known).works()
         kubelet, disks = KubeletProbe(config.kubernetes.kubelet_healthz), Disks(config.kubernetes.disks)
@@ -93,7 +99,8 @@ class Daemon:
         works |= NodeWork(config, kube, kubelet, disks.complaint, clock.boot_id(), reached, readings).works()
         service, ask, rest = None, None, None
         if config.slurmrest is not None:
-            rest, service = SlurmRestClient(config.slurmrest), service_token(config.slurmrest)
+            told = heard.by_nobody if tally is None else tally.of("slurmrestd")
+            rest, service = SlurmRestClient(config.slurmrest, told=told), service_token(config.slurmrest)
             works |= SlurmWork(config, rest, self._engine.credential, service).works()
             ask = asking(rest, service)
         adopter = Adopter(config, kube, self._runs, node, _marker, self._engine.happened, ask, rest)
@@ -109,16 +116,17 @@ class Daemon:
                 USERS,
             ),
         ]
+        self._config, self._service = config, service
         self._stopping = threading.Event()
 
-    def _kubernetes(self, config: Config) -> tuple[Kubernetes, Callable[[str], Kubernetes]]:
+    def _kubernetes(self, config: Config, told: heard.Heard) -> tuple[Kubernetes, Callable[[str], Kubernetes]]:
         """The API server, reached everywhere as the site says; and who speaks in a namespace."""
         # A file that cannot be used yet is waited for: hooks are answered, and `status` says what is wrong with it.
-        own = KubernetesClient(config.kubernetes, patient=True)
+        own = KubernetesClient(config.kubernetes, patient=True, told=told)
 
         def connect(kubeconfig: Path) -> Kubernetes:
             access = config.kubernetes.model_copy(update={"kubeconfig": kubeconfig})
-            return KubernetesClient(access, own.server)
+            return KubernetesClient(access, own.server, told=told)
 
         identities = Identities(config, own, connect, lambda: self._runs().values())
         identities.check()
@@ -130,6 +138,7 @@ class Daemon:
 
     def run(self) -> int:
         """Serve until SIGTERM or SIGINT; the exit status."""
+        began = clock.now()
         faulthandler.enable()  # where every thread was, when the watchdog ends us; no values
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._engine.post(Stop()))
@@ -142,7 +151,8 @@ class Daemon:
         self._pulse.start()
         signs_of_life = (self._engine_turns, self._stopping)
         threading.Thread(target=sdnotify.feed_watchdog, args=signs_of_life, name="watchdog", daemon=True).start()
-        log.info("ready", version=__version__, pid=os.getpid())
+        self._open_office()
+        log.info("ready", version=__version__, pid=os.getpid(), seconds=round(clock.now() - began, 3))
         sdnotify.notify("READY=1")
         self._engine.run()
         sdnotify.notify("STOPPING=1")
@@ -151,11 +161,29 @@ class Daemon:
         self._reconciler.stop()
         for server in self._servers:
             server.stop()
+        if self._office is not None:
+            self._office.stop()
         log.info("stopped")
         return 0
 
+    def _open_office(self) -> None:
+        if self._office is not None:
+            from bridge.metrics.reading import View
+
+            report = lambda: self._reconciler.report  # noqa: E731
+            self._office.start(View(self._config, self._engine, report, self._standing, self._service))
+
     def _engine_turns(self) -> bool:
         return clock.now() - self._engine.beat < _STALLED
+
+
+def _office(config: Config) -> "Office | None":
+    """Where metrics are kept. The library is loaded for sites alone that want them."""
+    if config.metrics is None:
+        return None
+    from bridge.metrics.office import Office
+
+    return Office(config.metrics)
 
 
 def _marker(job_id: int) -> Marker | None:

@@ -1,6 +1,7 @@
 """One event per fact, as JSON lines on stderr; journald keeps them. What repeats itself is thinned out."""
 
 import logging
+import socket
 import sys
 import threading
 import time
@@ -66,11 +67,22 @@ class _Kind:
         return left_out
 
 
+def _on(node: str) -> Callable[[object, str, EventDict], EventDict]:
+    """A processor: lines of many nodes are read in one place, each says which one wrote it."""
+
+    def named(_logger: object, _method: str, line: EventDict) -> EventDict:
+        line.setdefault("node", node)
+        return line
+
+    return named
+
+
 def configure(level: str = "info") -> None:
     """Set up structlog for the daemon."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            _on(socket.gethostname().partition(".")[0]),
             structlog.processors.add_log_level,
             Thinning(),
             structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -75,3 +75,6 @@ OLDEST_PROTOCOL = 1
 EXIT_INFRASTRUCTURE = 75  # `bridgectl attach`: a fault of the infrastructure (EX_TEMPFAIL)
 EXIT_TERMINATED = 143  # the same, ended by SIGTERM: 128 + 15, as a shell shows it
 EXIT_USAGE = 64  # `bridgectl`: used in the wrong way or place (EX_USAGE)
+
+METRIC = "slurm_k8s_bridge"  # what the names of all metrics begin with
+METRICS_FILE = "slurm-k8s-bridge.prom"  # in the directory of node exporter's textfile collector

@@ -1,7 +1,8 @@
 """bridge.toml: frozen, typed, unknown keys refused. Every field says its unit and why its default.
 
 The daemon reads it once at start; `bridged --check-config` reads it and says what is wrong. Its sections stand in the
-files beside this one: `servers`, `pod` with `fabric` and `checkpoints`, `jobs`, `timing`.
+files beside this one: `servers`, `pod` with `fabric` and `checkpoints`, `jobs`, `timing`,
+`metrics`.
 """
 
 import tomllib
@@ -12,6 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from bridge import wellknown
 from bridge.config.jobs import JobRule, Kind, said
+from bridge.config.metrics import Metrics
 from bridge.config.pod import Gpu, Pod, Volume
 from bridge.config.section import Label, Section
 from bridge.config.servers import Cluster, KubernetesAccess, Slurmrest
@@ -34,6 +36,8 @@ class Config(Section):
     jobs: tuple[JobRule, ...] = ()
     """Which jobs have which namespace and which profile."""
     timing: Timing = Timing()
+    metrics: Metrics | None = None
+    """Where the daemon's metrics go; nowhere by default."""
     journal_dir: Path = Path(wellknown.JOURNAL_DIR)
     """Directory of the journal, owned by the daemon's user."""
     timeline_file: bool = True

@@ -26,7 +26,7 @@ def _checked(url: str) -> str:
         raise ValueError("has a name or password in it, which everybody on the node would be shown; leave it out")
     if parts.scheme not in ("http", "https") or not host:
         raise ValueError("must be https://HOST:PORT, unix:/PATH, or http on loopback")
-    if parts.scheme == "http" and not _is_loopback(host):
+    if parts.scheme == "http" and not is_loopback(host):
         raise ValueError(
             f"would send Slurm tokens to {host} where the network can read them; use https://, or unix:/PATH, "
             "or http on loopback (127.0.0.1, [::1], localhost)"
@@ -41,7 +41,8 @@ def _checked_socket(url: str) -> str:
     return url
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine is behind this name."""
     if host == "localhost":
         return True
     try:

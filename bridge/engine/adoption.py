@@ -161,7 +161,7 @@ class Adopter:
         at, rest = clock.now(), self._config.slurmrest
         reporting, rules = rest is not None, Rules.of(self._config).led_to(self._config, lost.namespace)
         opened = self._own_pod(lost, allocation)
-        log.warning("run_adopted", job=lost.key.job_id, run=lost.name, marked=marked, word=found.why)
+        log.warning("run_adopted", job=lost.key.job_id, run=str(lost.key), marked=marked, word=found.why)
         self._post(lost.key, events.Adopted(at, allocation, lost.uid, opened, marked, reporting, rules))
         return ""
 

@@ -11,6 +11,11 @@ from bridge.job.faults import Finding
 from bridge.job.faults.servers import API_OUTAGE
 
 
+def opens(timing: Timing, contact: Contact | None) -> float | None:
+    """From when on (boot clock) a prolog that begins need not wait; None while the API server answers."""
+    return None if contact is None or contact.down_since is None else contact.down_since + timing.breaker_after
+
+
 def outage(timing: Timing, contact: Contact | None, run: Run, at: float) -> Finding | None:
     """Why this prolog need not wait any longer for the API server, if so.
 
@@ -20,7 +25,7 @@ def outage(timing: Timing, contact: Contact | None, run: Run, at: float) -> Find
     if contact is None or contact.down_since is None or not run.is_batch:
         return None
     waits = run.phase is Phase.PROLOG and run.judgement is None and run.workload in (Workload.NONE, Workload.UNKNOWN)
-    opened = contact.down_since + timing.breaker_after
-    if not waits or run.began < opened or at < run.began + timing.breaker_patience:
+    opened = opens(timing, contact)
+    if not waits or opened is None or run.began < opened or at < run.began + timing.breaker_patience:
         return None
     return API_OUTAGE.finding(f"{at - contact.down_since:.0f} s ({contact.fault.partition('; ')[0]})")

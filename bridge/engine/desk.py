@@ -45,6 +45,11 @@ class Hook:
         return self.request.phase
 
     @property
+    def run(self) -> str | None:
+        """Its run, for people; None before the door has let it in."""
+        return None if self.key is None else str(self.key)
+
+    @property
     def waits_at_door(self) -> bool:
         """A prolog that has no run yet."""
         return self.phase == "prolog" and self.key is None
@@ -58,7 +63,7 @@ class Hook:
         try:
             self.channel.send(message)
         except (OSError, FrameError) as error:
-            log.info("hook_unreachable", job=self.job_id, phase=self.phase, cause=str(error))
+            log.info("hook_unreachable", job=self.job_id, run=self.run, phase=self.phase, cause=str(error))
             return False
         return True
 
@@ -101,7 +106,9 @@ class Desk:
         """Tell a hook its answer, whose markers go and what it shall leave for the owner, and see it off; whether it
         could be told."""
         self._hooks.remove(hook)
-        log.info("hook_answered", job=hook.job_id, phase=hook.phase, exit=answer.exit, message=answer.message)
+        seconds = round(clock.now() - hook.arrived, 3)
+        told = {"phase": hook.phase, "exit": answer.exit, "message": answer.message, "seconds": seconds}
+        log.info("hook_answered", job=hook.job_id, run=hook.run, **told)
         left = {} if timeline is None else {"timeline": timeline}
         return hook.send(
             left

@@ -115,16 +115,15 @@ class Executor:
             self._not_before[task.run.key, task.activity.lane] = until
 
     def _tried(self, task: Task) -> tuple[events.Event | None, BridgeError | None]:
-        activity = task.activity
+        activity, began = task.activity, clock.now()
         with structlog.contextvars.bound_contextvars(run=str(task.run.key), job=task.run.key.job_id):
             try:
                 return self._works[type(activity)](task), None
             except BridgeError as error:
                 self._heed(task, error)
                 found = _found(activity, error)
-                log.warning(
-                    "activity_failed", activity=type(activity).__name__, fault=found.fault.name, error=str(error)
-                )
+                told = {"activity": type(activity).__name__, "fault": found.fault.name, "error": str(error)}
+                log.warning("activity_failed", **told, seconds=round(clock.now() - began, 3))
                 if found.fault is UNKNOWN:
                     self.health.note_unknown(str(error))
                 return _failed(activity, found), error

@@ -3,7 +3,7 @@ and only then acts: starts and stops activities, answers hooks, shows the runs t
 
 import queue
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -29,6 +29,7 @@ from bridge.engine.recover import remember, replayed
 from bridge.engine.scans import Scans
 from bridge.engine.sightings import met_unknown
 from bridge.engine.state import Phase, Run
+from bridge.engine.telling import tell
 from bridge.engine.tokens import Tokens
 from bridge.engine.wanted import next_wake, wanted
 from bridge.job.ids import RunKey
@@ -39,16 +40,22 @@ from bridge.wire.messages import ScanReply
 log = structlog.get_logger()
 
 _FIRST = (events.PrologBegan, events.EpilogBegan, events.Adopted)  # what a run can begin with
+Watcher = Callable[[Run | None, Run], None]
+"""Is told of each change of a run, in the engine's thread: it must neither wait nor raise."""
+
 _HOOK_PATIENCE = 10.0  # seconds in which a prolog hook whose connection broke may come back
 
 
 class Engine:
     """All runs of one node."""
 
-    def __init__(self, config: Config, journal: Journal, hub: LogHub) -> None:
+    def __init__(
+        self, config: Config, journal: Journal, hub: LogHub, watcher: Watcher = lambda _before, _after: None
+    ) -> None:
         self._config = config
         self._journal = journal
         self._hub = hub
+        self._watcher = watcher
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._runs: dict[RunKey, Run] = {}
         self._active: dict[RunKey, frozenset[Activity]] = {}
@@ -244,10 +251,12 @@ class Engine:
         if now_released and not self._desk.waits_for_release_of(key):
             self._reception.proven_gone(after.mark)
         self._ledger.enter(before, after, event)
-        _tell(before, after, event)
+        tell(before, after, event)
+        self._watcher(before, after)
         unknown = met_unknown(before, after)
         if unknown and self._executor is not None:
-            self._executor.health.note_unknown(unknown)
+            with structlog.contextvars.bound_contextvars(run=str(key), job=key.job_id):
+                self._executor.health.note_unknown(unknown)
 
     def _arrive(self, hook: Hook) -> None:
         remaining = max(0.0, self._door.deadline(hook) - clock.now())
@@ -378,15 +387,3 @@ def _dated(event: events.Event) -> events.Event:
         case events.PrologBegan() | events.EpilogBegan():
             return replace(event, clock_offset=clock.offset())
     return event
-
-
-def _tell(before: Run | None, after: Run, event: events.Event) -> None:
-    """One log line per fact that a person would ask for."""
-    told = log.bind(run=str(after.key), job=after.key.job_id)
-    if before is None or before.phase is not after.phase:
-        told.info("phase", phase=after.phase.value, cause=event.kind)
-    if after.judgement is not None and (before is None or before.judgement is None):
-        told.info("judged", verdict=after.judgement.verdict.value, sentence=after.judgement.sentence)
-    if after.outcome is not None and (before is None or before.outcome is None):
-        told.info("outcome", exit_code=after.outcome.exit_code, reason=after.outcome.reason)
-    told.debug("event", kind=event.kind)

@@ -223,7 +223,7 @@ class Reconciler:
             try:
                 after[item.seen.uid] = self._delete_confirmed(item.seen, words)
             except BridgeError as error:
-                log.warning("orphan_not_deleted", workload=item.seen.name, error=str(error))
+                log.warning("orphan_not_deleted", **_whose(item.seen), workload=item.seen.name, error=str(error))
                 faults.append(messages.ORPHAN_STAYS.sentence(workload=item.seen.name, why=error))
         findings = tuple(now for item in report.findings if (now := after.get(item.seen.uid, item)) is not None)
         return self._tell(replace(report, findings=findings, deleted=tuple(self._deleted), faults=tuple(faults)))
@@ -244,7 +244,7 @@ class Reconciler:
             self._kube.delete_workload(again.namespace, again.name, again.uid)
         except NotFound:
             return None
-        log.info("orphan_deleted", workload=again.name, uid=again.uid, proof=found.why)
+        log.info("orphan_deleted", **_whose(again), workload=again.name, uid=again.uid, proof=found.why)
         self._since.pop(again.uid, None)
         self._deleted.append(Deleted(clock.now(), again.name, found.why))
         return None
@@ -277,6 +277,11 @@ class _Words:
         except BridgeError as error:
             self._fault = str(error)
             return JobWord(fault=self._fault)
+
+
+def _whose(seen: Seen) -> dict[str, object]:
+    """Of a line in the log."""
+    return {} if seen.key is None else {"run": str(seen.key), "job": seen.key.job_id}
 
 
 def _stray(pod: Object) -> Stray:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from threading import Event
 from urllib.parse import quote
 
+from bridge import heard
 from bridge.config.servers import KubernetesAccess
 from bridge.errors import Conflict, NotFound
 from bridge.kube.answers import slim
@@ -24,10 +25,12 @@ class KubernetesClient:
     since their answer would change: after Unavailable look before you try again.
     """
 
-    def __init__(self, access: KubernetesAccess, server: str = "", patient: bool = False) -> None:
-        """``server``: the only API server that the kubeconfig may name, '' for any. Raises ConfigError when it cannot
-        be used; ``patient``: each call does, until it can."""
-        self._transport = Transport(access.kubeconfig, access.timeout, server, patient)
+    def __init__(
+        self, access: KubernetesAccess, server: str = "", patient: bool = False, told: heard.Heard = heard.by_nobody
+    ) -> None:
+        """``server``: the only API server that the kubeconfig may name, '' for any; ``told`` of each answer. Raises
+        ConfigError when it cannot be used; ``patient``: each call does, until it can."""
+        self._transport = Transport(access.kubeconfig, access.timeout, server, patient, told=told)
         self._create_limit = f"{access.timeout * _CREATE_SHARE * 1000:.0f}ms"
 
     @property

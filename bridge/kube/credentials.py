@@ -1,5 +1,6 @@
 """The node's credential, read again when one of its files changes, without a restart."""
 
+import logging
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -88,8 +89,8 @@ class Credentials:
                 raise
             return old
         # What the server refuses is read again at each request, most often with nothing new in it.
-        level = _log.debug if old is not None and before == self._seen else _log.info
-        level("kube_credential_read", kubeconfig=str(self._kubeconfig))
+        level = logging.DEBUG if old is not None and before == self._seen else logging.INFO
+        _log.log(level, "kube_credential_read", kubeconfig=str(self._kubeconfig))
         # A file that changed while it was read is caught by the next look.
         self._seen = before if before == _fingerprint(fresh.files) else ()
         self._unread = ""

@@ -18,7 +18,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from bridge import __version__
+from bridge import __version__, heard
 from bridge.errors import RemoteError, Unauthenticated, Unavailable
 from bridge.kube.answers import decoded, refusal
 from bridge.kube.api import Object
@@ -58,16 +58,28 @@ class Request:
         """Path and query."""
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
 
+    @property
+    def verb(self) -> str:
+        """What is counted: a watch is no question that has one answer."""
+        return "WATCH" if "watch" in self.query else self.method
+
 
 class Transport:
     """The connection to one API server, shared by all threads."""
 
     def __init__(
-        self, kubeconfig: Path, timeout: float, server: str = "", patient: bool = False, agent: str = "slurm-k8s-bridge"
+        self,
+        kubeconfig: Path,
+        timeout: float,
+        server: str = "",
+        patient: bool = False,
+        agent: str = "slurm-k8s-bridge",
+        told: heard.Heard = heard.by_nobody,
     ) -> None:
         """``timeout``: seconds for one call, retries included; ``server`` the only one that may be named, '' for any;
-        ``agent`` who asks, as the API server's audit log has it. Raises ConfigError; ``patient``: each call does, until
-        the kubeconfig can be used."""
+        ``agent`` who asks, as the API server's audit log has it; ``told`` of each answer. Raises ConfigError;
+        ``patient``: each call does, until the kubeconfig can be used."""
+        self._told = told
         self._timeout = timeout
         self._agent = f"{agent}/{__version__}"
         self._credentials = Credentials(kubeconfig, server, patient)
@@ -163,11 +175,16 @@ class Transport:
         headers = {"Accept": request.accept, "User-Agent": self._agent}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
-        response = translated(
-            lambda: session.send(request.method, request.target, headers, request.body, timeout),
-            session.host,
-            self._clock,
-        )
+        try:
+            response = translated(
+                lambda: session.send(request.method, request.target, headers, request.body, timeout),
+                session.host,
+                self._clock,
+            )
+        except Unavailable:
+            self._told(request.verb, None)
+            raise
+        self._told(request.verb, response.status)
         self._clock.heard(response.headers.get("Date", ""))
         return response
 

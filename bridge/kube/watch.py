@@ -7,6 +7,7 @@ and retries a 410 with it.
 """
 
 import json
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -77,8 +78,8 @@ class Watch:
 
     def _interrupted(self, error: RemoteError) -> None:
         expired = error.status == _GONE
-        level = self._log.debug if expired or self._pace.failures else self._log.warning
-        level("watch_interrupted", cause=str(error), status=error.status)
+        level = logging.DEBUG if expired or self._pace.failures else logging.WARNING
+        self._log.log(level, "watch_interrupted", cause=str(error), status=error.status)
         if expired or self._pace.failures >= _RELIST_AFTER:
             self._version = ""
         self._pace.pause(error.retry_after if isinstance(error, Unavailable) else 0.0)

@@ -102,6 +102,12 @@ JOURNAL_UNREAD = Message(
     "not a byte of it is changed",
     "install the version that ran here last: {why}",
 )
+METRICS_UNHEARD = Message(
+    "metrics-unheard",
+    "metrics.listen {address}: cannot be listened at ({why})",
+    "nobody can ask this node for its metrics; jobs and everything else go on",
+    "see with ss -ltnp, or with ls -ld of its directory, who is in the way; then systemctl restart slurm-k8s-bridge",
+)
 MARKER_UNREAD = Message(
     "marker-unread",
     "{path}: the run marker cannot be read ({why})",

@@ -18,6 +18,7 @@ from urllib.parse import quote
 import httpx
 import structlog
 
+from bridge import heard
 from bridge.config.servers import Slurmrest
 from bridge.errors import (
     CERTIFICATE_REFUSED,
@@ -47,8 +48,12 @@ _HEADER_VALUE = re.compile(r"[\x21-\x7e]+")
 class SlurmRestClient:
     """Safe to use from many threads. Tries nothing twice: who calls knows what a repetition would mean."""
 
-    def __init__(self, config: Slurmrest, transport: httpx.BaseTransport | None = None) -> None:
-        """``transport`` replaces the network. Raises ConfigError when the CA file cannot be used."""
+    def __init__(
+        self, config: Slurmrest, transport: httpx.BaseTransport | None = None, told: heard.Heard = heard.by_nobody
+    ) -> None:
+        """``transport`` replaces the network; ``told`` of each answer. Raises ConfigError when the CA file cannot be
+        used."""
+        self._told = told
         self._way = Way(config, transport)
         self._timeout = config.timeout
         self._version: str | None = None
@@ -142,6 +147,7 @@ class SlurmRestClient:
                 data = _drained(response, deadline)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             cause, reason = str(error) or type(error).__name__, CERTIFICATE_REFUSED if _is_of_trust(error) else ""
+        self._told(method, None if cause else response.status_code)
         if cause:  # raised out here: httpx's exceptions carry the request, and so the token
             raise Unavailable(f"No answer from slurmrestd at {self._way.shown}: {cause}", reason=reason)
         return content(response.status_code, response.headers.get("Content-Type", ""), data)

@@ -25,6 +25,8 @@ DOCUMENTS = [
     "docs/reference/doctor.md",
     "docs/node-identity.md",
     "docs/site-profiles.md",
+    "docs/reference/log-events.md",
+    "docs/reference/metrics.md",
     "tests/stack/README.md",
 ]
 README = (ROOT / "README.md").read_text()

@@ -19,7 +19,7 @@ from bridge.engine.hooks import HookDoor
 from bridge.engine.identities import Identities
 from bridge.engine.inbox import Happened, Stop
 from bridge.engine.logs import LogHub
-from bridge.engine.loop import Engine
+from bridge.engine.loop import Engine, Watcher
 from bridge.engine.node_work import NodeWork
 from bridge.engine.reconciler import Reconciler, asking
 from bridge.engine.recover import replayed
@@ -121,7 +121,7 @@ class Daemon:
         kube = ByNamespace(own, identities.of)
         self.hub = LogHub(kube)
         self._journal = MortalJournal(config.journal_dir, node.perils)
-        self.engine = Engine(config, self._journal, self.hub)
+        self.engine = Engine(config, self._journal, self.hub, node.watch)
         works = ClusterWork(config, kube, self.hub, self.engine.known).works()
         works |= ReleaseWork(config, kube, node.name, self.engine.known).works()
         works |= NodeWork(
@@ -228,6 +228,7 @@ class Node:
         self.hook_socket = directory / "hook.sock"
         self.user_socket = directory / "user.sock"
         self.peer_uid = 2001
+        self.watchers: list[Watcher] = []
         self.perils = Perils()
         self.lives = 0
         self._ending = False
@@ -241,6 +242,11 @@ class Node:
         self._daemon.start()
         self._thread.start()
         return self
+
+    def watch(self, before: Run | None, after: Run) -> None:
+        """A run has changed."""
+        for watcher in self.watchers:
+            watcher(before, after)
 
     def stop(self) -> None:
         """SIGTERM."""
