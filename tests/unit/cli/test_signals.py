@@ -25,7 +25,7 @@ from bridge import wellknown
 from bridge.cli import signals
 wellknown.USER_SOCKET = {socket!r}
 from bridge.wire import client
-client.ask.__defaults__ = (client.Path({socket!r}), client.PATIENCE)
+client.ask.__defaults__ = client.ask_once.__defaults__ = (client.Path({socket!r}), client.PATIENCE)
 signals.DRAIN, signals._TAKEN = {drain}, {taken}
 from bridge.cli.main import main
 sys.exit(main(["attach"]))
