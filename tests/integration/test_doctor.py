@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import pytest
+
 from .nodes import without_daemon
+from .specs import container_job
 from .stack import Stack, eventually
 
 _KUBECONFIG = "/var/lib/slurm-k8s-bridge/credential/kubeconfig"
@@ -39,6 +42,12 @@ spec:
       tolerations: [{operator: Exists}]
       containers: [{name: it, image: IMAGE, command: [sleep, "600"], resources: {requests: {cpu: 100m}}}]
 """
+
+
+@pytest.fixture(autouse=True)
+def no_history(stack: Stack) -> None:
+    """What daemons have met last is that all is well, whatever the jobs of other tests have met."""
+    stack.run(container_job(stack.images["small"], "true"), "--nodes=2")
 
 
 def doctored(stack: Stack, node: str, *words: str) -> tuple[int, dict[str, str], set[str]]:

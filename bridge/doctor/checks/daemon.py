@@ -15,6 +15,7 @@ from bridge.messages import doctor as messages
 from bridge.wire.client import ask_once
 
 _SECONDS = 10.0
+_FRESH = 60.0  # seconds: where no job has asked a server since, its last answer is history, and its own check asks it
 
 
 class Connection(BaseModel):
@@ -23,6 +24,7 @@ class Connection(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     fault: str = ""
+    seconds_ago: float = 0.0
 
 
 class Status(BaseModel):
@@ -60,7 +62,7 @@ def judge(facts: Daemon) -> Iterator[Told]:
     if facts.status.version != __version__:
         yield messages.VERSIONS_DIFFER.told(daemon=facts.status.version, own=__version__)
     for server, connection in facts.status.connections.items():
-        if connection.fault:
+        if connection.fault and connection.seconds_ago < _FRESH:
             yield messages.DAEMON_UNCONNECTED.told(server=server, fault=connection.fault)
     if facts.status.last_fault is not None:
         sentence = str(facts.status.last_fault.get("sentence"))[:500]

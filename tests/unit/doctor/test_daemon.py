@@ -15,6 +15,8 @@ def test_it_answers_is_of_this_version_and_reaches_its_servers() -> None:
     assert judged(CHECK, Daemon(GOOD.model_copy(update={"version": "0.0.0"}))) == ["versions-differ"]
     away = {"Kubernetes": Connection(fault="no answer"), "slurmrestd": Connection()}
     assert judged(CHECK, Daemon(GOOD.model_copy(update={"connections": away}))) == ["daemon-unconnected"]
+    history = {"slurmrestd": Connection(fault="no answer", seconds_ago=61.0)}
+    assert judged(CHECK, Daemon(GOOD.model_copy(update={"connections": history}))) == []
     fault = {"job": 7, "sentence": "disk full", "phase": "prolog", "at": 1.0}
     assert judged(CHECK, Daemon(GOOD.model_copy(update={"last_fault": fault}))) == ["node-gave-up"]
 
