@@ -23,7 +23,6 @@ def write_environment(parts: Parts, addresses: network.Addresses, *, kwok: bool)
         "SKB_PREFIX": addresses.prefix,
         "SKB_NODES": str(len(NODES)),
         "SKB_REGISTRY_DATA": str(data),
-        "SKB_PORT_APISERVER": str(addresses.apiserver_port),
         "SKB_PORT_REGISTRY": str(addresses.registry_port),
         "SKB_PORT_REGISTRY_CONTROL": str(addresses.registry_control_port),
         # A thousand imitated nodes renew their leases late; nobody shall evict their pods for it.

@@ -21,7 +21,6 @@ class Addresses:
     """The stack's network, and the ports of this machine that lead into it."""
 
     prefix: str
-    apiserver_port: int
     registry_port: int
     registry_control_port: int
     pod_network: str = "10.244.0.0/16"
@@ -37,9 +36,14 @@ class Addresses:
         return f"{self.prefix}.10"
 
     @property
+    def apiserver(self) -> str:
+        """Return the API server's address."""
+        return f"{self.prefix}.11"
+
+    @property
     def apiserver_url(self) -> str:
         """Return the API server as this machine reaches it."""
-        return f"https://127.0.0.1:{self.apiserver_port}"
+        return f"https://{self.apiserver}:6443"
 
     def node(self, name: str) -> str:
         """Return a compute node's address."""
@@ -56,8 +60,8 @@ class Addresses:
 
 def choose() -> Addresses:
     """Choose a network and ports; two stacks on one machine get different ones."""
-    apiserver, registry, control = _free_ports(3)
-    return Addresses(_free_prefix(), apiserver, registry, control)
+    registry, control = _free_ports(2)
+    return Addresses(_free_prefix(), registry, control)
 
 
 def _free_ports(count: int) -> list[int]:

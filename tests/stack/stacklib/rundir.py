@@ -59,6 +59,7 @@ class RunDir:
             "kube-apiserver",
             "localhost",
             "127.0.0.1",
+            self.addresses.apiserver,
             "kubernetes",
             "kubernetes.default",
             "kubernetes.default.svc",
