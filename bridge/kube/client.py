@@ -31,7 +31,6 @@ class KubernetesClient:
         """``server``: the only API server that the kubeconfig may name, '' for any; ``told`` of each answer. Raises
         ConfigError when it cannot be used; ``patient``: each call does, until it can."""
         self._transport = Transport(access.kubeconfig, access.timeout, server, patient, told=told)
-        self._create_limit = f"{access.timeout * _CREATE_SHARE * 1000:.0f}ms"
 
     @property
     def server(self) -> str:
@@ -55,7 +54,8 @@ class KubernetesClient:
     def create_workload(self, namespace: str, manifest: Object) -> Object:
         # Strict: a field that this CRD does not know would be pruned in silence. The server's own limit (a minute
         # by default) would let a slow webhook finish the create when we have long taken it for failed.
-        query = {"fieldValidation": "Strict", "timeout": self._create_limit}
+        limit = self._transport.patience() * _CREATE_SHARE
+        query = {"fieldValidation": "Strict", "timeout": f"{limit * 1000:.0f}ms"}
         request = Request("POST", _workloads(namespace), query, manifest)
         return self._transport.call(request)
 

@@ -24,10 +24,12 @@ from bridge.kube.answers import decoded, refusal
 from bridge.kube.api import Object
 from bridge.kube.credentials import Credentials
 from bridge.kube.library import TRANSPORT_ERRORS, Response, Session, Timeout
+from bridge.kube.patience import Patience
 from bridge.kube.standing import ServerClock, Standing, why_refused, why_untrusted
 
 _ATTEMPTS = 3  # of a call that may be repeated
-_FIRST_SHARE = 0.6  # of the deadline for one attempt: a slow list passes, a dead connection leaves time to retry
+_FIRST_SHARE = 0.6  # of the time for the first attempt: a slow list passes, a dead connection leaves time to retry
+_LAST_BEGIN = 0.8  # of the time: behind it no further attempt begins, which would be work for the server and no answer
 _BODY_LIMIT = 64 * 1024 * 1024  # bytes of one answer; a page of pods has 5 to 15 MB
 _PAGE = 500  # objects of one page of a list, as client-go does
 _CHUNK = 65536
@@ -76,11 +78,11 @@ class Transport:
         agent: str = "slurm-k8s-bridge",
         told: heard.Heard = heard.by_nobody,
     ) -> None:
-        """``timeout``: seconds for one call, retries included; ``server`` the only one that may be named, '' for any;
-        ``agent`` who asks, as the API server's audit log has it; ``told`` of each answer. Raises ConfigError;
-        ``patient``: each call does, until the kubeconfig can be used."""
+        """``timeout``: seconds for one call, retries included, and more while the server is slower than that;
+        ``server`` the only one that may be named, '' for any; ``agent`` who asks, as the API server's audit log has it;
+        ``told`` of each answer. Raises ConfigError; ``patient``: each call does, until the kubeconfig can be used."""
         self._told = told
-        self._timeout = timeout
+        self._patience = Patience(timeout)
         self._agent = f"{agent}/{__version__}"
         self._credentials = Credentials(kubeconfig, server, patient)
         self._clock = ServerClock()
@@ -105,18 +107,23 @@ class Transport:
         """How the credential is, and the clock beside the server's."""
         return replace(self._credentials.standing(), ahead=self._clock.ahead())
 
+    def patience(self) -> float:
+        """Seconds for the next call."""
+        return self._patience.seconds
+
     def call(self, request: Request) -> Object:
         """The object that the server answers, within the time-out. Raises the errors of `bridge.errors`."""
-        deadline = time.monotonic() + self._timeout
-        attempts = _ATTEMPTS if request.method in _REPEATABLE else 1
-        retrying = Retrying(
-            retry=retry_if_exception_type(Unavailable),
-            stop=stop_after_attempt(attempts) | stop_before_delay(self._timeout),
-            wait=_pause,
-            sleep=sleep_using_event(self._closed),
-            reraise=True,
-        )
-        return retrying(self._attempt, request, deadline, attempts)
+        with self._patience.of_a_call() as seconds:
+            attempts = _ATTEMPTS if request.method in _REPEATABLE else 1
+            retrying = Retrying(
+                retry=retry_if_exception_type(Unavailable),
+                stop=stop_after_attempt(attempts) | stop_before_delay(seconds * _LAST_BEGIN),
+                wait=_pause,
+                sleep=sleep_using_event(self._closed),
+                reraise=True,
+            )
+            first = seconds * _FIRST_SHARE if attempts > 1 else seconds
+            return retrying(self._attempt, request, time.monotonic() + seconds, first)
 
     def pages(self, path: str, query: Mapping[str, str], accept: str = JSON) -> Iterator[tuple[list[Object], str]]:
         """A list, page by page, each with the list's resource version. All pages show the same moment.
@@ -140,24 +147,27 @@ class Transport:
 
     def open(self, request: Request, idle: float) -> Response:
         """A long answer, to be read and closed by the caller; ``idle``: seconds between two reads at most."""
-        response = self._send(request, (self._timeout, idle))
+        seconds = self._patience.seconds
+        response = self._send(request, (seconds, idle))
         if response.status != 200:
-            raise self._refusal(response, _drained(response, time.monotonic() + self._timeout))
+            raise self._refusal(response, _drained(response, time.monotonic() + seconds))
         return response
 
     def text(self, request: Request) -> bytes:
         """A short answer that is no object, within the time-out. Raises the errors of `bridge.errors`."""
-        ends = time.monotonic() + self._timeout
-        response = self._send(request, self._timeout)
-        body = _drained(response, ends)
-        if response.status != 200:
-            raise self._refusal(response, body)
-        return body
+        with self._patience.of_a_call() as seconds:
+            ends = time.monotonic() + seconds
+            response = self._send(request, seconds)
+            body = _drained(response, ends)
+            if response.status != 200:
+                raise self._refusal(response, body)
+            return body
 
-    def _attempt(self, request: Request, deadline: float, attempts: int) -> Object:
-        left = max(deadline - time.monotonic(), 0.1)
-        ends = time.monotonic() + (left if attempts == 1 else max(left * _FIRST_SHARE, 0.1))
-        response = self._send(request, max(ends - time.monotonic(), 0.1))
+    def _attempt(self, request: Request, deadline: float, most: float) -> Object:
+        """``most``: seconds that it may take; behind the first one there are fewer until the deadline."""
+        seconds = min(deadline - time.monotonic(), most)
+        ends = time.monotonic() + seconds
+        response = self._send(request, seconds)
         body = _drained(response, ends)
         if 200 <= response.status < 300:
             return decoded(body)

@@ -31,11 +31,12 @@ class Received:
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer. ``body``: bytes as they are, else as JSON."""
+    """A whole answer. ``body``: bytes as they are, else as JSON; ``after``: seconds until it comes."""
 
     body: Any = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    after: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _serve  # noqa: N815
 
     def _reply(self, reply: Reply) -> None:
+        self.server.owner.closing.wait(reply.after)
         body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
         kind = "text/plain" if isinstance(reply.body, bytes) else "application/json"
         self.send_response_only(reply.status)

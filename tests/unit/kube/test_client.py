@@ -147,6 +147,17 @@ def test_a_dead_server_ends_at_the_deadline(server: ScriptedServer, connect: Con
     assert len(server.received) >= 2, "a dead connection leaves time for another"
 
 
+def test_behind_a_call_that_ran_out_there_is_more_time(server: ScriptedServer, connect: Connect) -> None:
+    """A server that a thousand ask at once works for nobody, if each gives up and asks anew."""
+    client = connect(server.url, timeout=1.0)
+    server.answers(Silence(), Silence())
+    with pytest.raises(Unavailable, match="timed out"):
+        client.pod("ns", "p")
+    server.answers(Reply(POD, after=0.9))
+    assert client.pod("ns", "p")["metadata"]["uid"] == "u1"
+    assert len(server.received) == 3, "nothing was asked twice"
+
+
 def test_nobody_listens(connect: Connect) -> None:
     with pytest.raises(Unavailable):
         connect("http://127.0.0.1:1", timeout=1).node("n")
