@@ -88,7 +88,7 @@ class KubernetesAccess(Section):
     namespace: str = "slurm-jobs"
     """Namespace of the workloads."""
     timeout: Seconds = 10.0
-    """Seconds for one call, four times that at most while the server is slower; watches and logs have bounds of their own."""
+    """Seconds for one call, four times that at most while the server is slower; watches and logs have other bounds."""
     kubelet_healthz: str = Field(default="http://127.0.0.1:10248/healthz", pattern=r"^(https?://.+)?$")
     """Where this machine's own kubelet says how it is; "" where it does not (healthzPort 0)."""
     disks: tuple[str, ...] = ("/var/lib/containerd", "/var/lib/containers", "/var/lib/kubelet", "/var/log/pods")
