@@ -5,9 +5,12 @@ It speaks HTTP by itself, as each node by that node's credential, so that the po
 
 import http.client
 import json
+import socket
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
+from queue import SimpleQueue
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -37,8 +40,7 @@ class Floor:
         self._warm()
         opened: set[str] = set()
         ready: set[str] = set()
-        with closing(self._connect()) as connection:
-            events = self._watch(connection, workload["metadata"]["name"])
+        with self._watching(workload["metadata"]["name"]) as events:
             began = time.monotonic()
             self._ask("POST", self._workloads + "?fieldValidation=Strict", self._first, workload)
             for event in events:
@@ -61,8 +63,7 @@ class Floor:
         name = workload["metadata"]["name"]
         self._warm()
         gone: set[str] = set()
-        with closing(self._connect()) as connection:
-            events = self._watch(connection, name)
+        with self._watching(name) as events:
             began = time.monotonic()
             body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground"}
             self._ask("DELETE", f"{self._workloads}/{name}", self._first, body)
@@ -94,14 +95,24 @@ class Floor:
         connection.connect()
         return connection
 
-    def _watch(self, connection: http.client.HTTPSConnection, name: str) -> Iterator[dict[str, Any]]:
-        """What there is, then every change; asked for before it is read."""
+    @contextmanager
+    def _watching(self, name: str) -> Iterator[Iterator[dict[str, Any]]]:
+        """What there is, then every change; asked for before it is read, and read all the time: the server ends the
+        watch of who takes its events too slowly, as while it patches."""
         selector = quote(f"slurm-k8s-bridge/run={name}")
         headers = {"Authorization": f"Bearer {self._first}"}
-        connection.request("GET", f"{self._pods}?watch=1&labelSelector={selector}", headers=headers)
-        answer = connection.getresponse()
-        assert answer.status == 200, answer.read()
-        return map(self._event, answer)
+        with closing(self._connect()) as connection:
+            connection.request("GET", f"{self._pods}?watch=1&labelSelector={selector}", headers=headers)
+            answer = connection.getresponse()
+            assert answer.status == 200, answer.read()
+            lines: SimpleQueue[bytes] = SimpleQueue()
+            reader = threading.Thread(target=_read, args=(answer, lines))
+            reader.start()
+            try:
+                yield map(self._event, iter(lines.get, b""))
+            finally:
+                connection.sock.shutdown(socket.SHUT_RDWR)  # nothing else ends the read under way
+                reader.join()
 
     def _event(self, line: bytes) -> dict[str, Any]:
         self.bytes += len(line)
@@ -116,3 +127,12 @@ class Floor:
         told = answer.read()
         self.bytes += len(text) + len(told)
         assert answer.status < 300, f"{method} {path}: {told.decode()}"
+
+
+def _read(answer: http.client.HTTPResponse, lines: SimpleQueue[bytes]) -> None:
+    """Whole lines, and an empty one where no more come."""
+    with suppress(http.client.HTTPException, OSError):  # the connection ends under this reader
+        for line in answer:
+            if line.endswith(b"\n"):
+                lines.put(line)
+    lines.put(b"")

@@ -36,7 +36,8 @@ class PodWatch:
                     process.terminate()
                 assert process.stdout is not None
                 for line in process.stdout:
-                    self.take(json.loads(line))
+                    if line.endswith("\n"):  # else it was cut off in the middle
+                        self.take(json.loads(line))
             self._ended.wait(_PAUSE)
 
     def end(self) -> None:
