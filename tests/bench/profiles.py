@@ -22,13 +22,13 @@ from .world import World
 
 _WORST = 3
 _RATE = 250  # looks a second
-_MOST = 64  # nodes of a run whose memory is traced: each is a process
+_MOST = 64  # nodes of a run that is profiled: of more, each waits for this machine above all
 _JOB = 900
 
 
 def worst(figures: Sequence[Figure], results: Mapping[str, Result]) -> list[Figure]:
     """Those of the daemon's work that are furthest beyond their bounds, or nearest to them."""
-    known = [figure for figure in figures if figure.nodes and figure.name in results]
+    known = [figure for figure in figures if 0 < figure.nodes <= _MOST and figure.name in results]
     return sorted(known, key=lambda figure: -_share(figure, results[figure.name]))[:_WORST]
 
 
@@ -45,8 +45,8 @@ def keep(figure: Figure, world: World, folder: Path) -> None:
         with figure.measuring(world) as one_round, _recorded(_daemons(world), processor):
             one_round(0)
     if not memory.exists():
-        count = min(figure.nodes, _MOST)
-        memory.write_text(flame.svg(f"bridged of rank 0, {count} nodes", "kB", _memory(world, count)), encoding="utf-8")
+        graph = flame.svg(f"bridged of rank 0, {figure.nodes} nodes", "kB", _memory(world, figure.nodes))
+        memory.write_text(graph, encoding="utf-8")
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,9 +35,8 @@ class PodWatch:
                 if self._ended.is_set():
                     process.terminate()
                 assert process.stdout is not None
-                for line in process.stdout:
-                    if line.endswith("\n"):  # else it was cut off in the middle
-                        self.take(json.loads(line))
+                for event in _events(process.stdout):
+                    self.take(event)
             self._ended.wait(_PAUSE)
 
     def end(self) -> None:
@@ -82,3 +81,12 @@ class PodWatch:
         with self.changed:
             told = self.changed.wait_for(lambda: self.gone.keys() >= set(names) <= self.ready.keys(), seconds)
             assert told, f"not seen: {sorted(set(names) - self.gone.keys()) or 'ready'}"
+
+
+def _events(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Until the server says that it ends the watch, or it is cut off in the middle of a line."""
+    for line in lines:
+        event = json.loads(line) if line.endswith("\n") else {"type": "ERROR"}
+        if event["type"] == "ERROR":
+            return
+        yield event
