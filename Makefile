@@ -99,6 +99,20 @@ docs: venv ## Make the pages of the documentation that the code knows: faults, m
 	python -m tests.bench.headline README.md
 	python -c 'from bridge.cli.main import main; main()' schema >docs/containerjob.schema.json
 
+# Without TARGETS for all systems: TARGETS="bookworm trixie noble" and "el8 el9 el10". ARCH=aarch64 for other machines.
+# What is brought from the package index stays in the cache.
+PACKAGES ?= $(CACHE)/packages
+PACKER = PYTHONPATH=packaging PYTHONDONTWRITEBYTECODE=1 python -m packer
+PACKER_OPTIONS = $(if $(ARCH),--arch $(ARCH)) --cache $(CACHE)/packages --out $(PACKAGES)
+
+.PHONY: deb
+deb: venv ## Make the deb for Debian and Ubuntu (TARGETS=trixie)
+	@$(PACKER) deb $(TARGETS) $(PACKER_OPTIONS)
+
+.PHONY: lock
+lock: venv ## Pin what the packages have inside, after a change of setup.cfg's install_requires
+	@$(PACKER) lock
+
 .PHONY: clean
 clean: ## Remove what tools left in the checkout; the cache stays
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build *.egg-info

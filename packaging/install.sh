@@ -13,8 +13,6 @@ dest=${1:-/}
 dest=${dest%/}
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 lib=/usr/lib/slurm-k8s-bridge
-python=/usr/bin/python3
-units="slurm-k8s-bridge.service slurm-k8s-bridge-hook.socket slurm-k8s-bridge-user.socket slurm-k8s-bridge-renew.timer"
 
 tell() { # NAME CAUSE CONSEQUENCE CURE
     echo "install.sh: $2 [$1]; $3; $4" >&2
@@ -45,6 +43,17 @@ put() { # MODE FILE... DIRECTORY; replaced by a rename, so that nobody ever runs
     done
 }
 
+put_all() { # MODE DIRECTORY FILE...; what there is of them: a pattern that nothing matches is no file
+    mode_of_all=$1
+    directory=$2
+    shift 2
+    for file; do
+        if [ -f "$file" ]; then
+            put "$mode_of_all" "$file" "$directory"
+        fi
+    done
+}
+
 package() { # the Python package, as a whole in place of the old one: a module that is gone must go
     mkdir -p "$dest$lib"
     rm -rf "$dest$lib/.new" "$dest$lib/.old"
@@ -58,43 +67,24 @@ package() { # the Python package, as a whole in place of the old one: a module t
     rm -rf "$dest$lib/.old"
 }
 
-compile() { # for the very interpreters that will run it; a package does this in its %post
-    for file in __init__.py wellknown.py wire/__init__.py wire/frames.py messages/__init__.py messages/hook.py; do
-        "$python" -I -S -m compileall -q "$lib/bridge/$file"
+documents() { # what is worth having on a node: for whoever stands before it at night
+    doc=/usr/share/doc/slurm-k8s-bridge
+    put 0644 "$here/LICENSE" "$here/README.md" "$here/SECURITY.md" "$here/CHANGELOG.md" "$doc"
+    for folder in docs docs/explanation docs/how-to docs/how-to/runbooks docs/reference; do
+        put_all 0644 "$doc/$folder" "$here/$folder"/*.md "$here/$folder"/*.json
     done
-    "$python" -I -S -m compileall -q "$lib/bridge/hook"
-    if [ -x "$lib/venv/bin/python" ]; then
-        "$lib/venv/bin/python" -I -m compileall -q "$lib/bridge"
-    else
-        tell no-venv "$lib/venv is missing" "bridged cannot start yet; the hooks work without it" \
-            "make it with Python >= 3.11 and the packages that packaging/requirements.py names"
-    fi
-}
-
-account_and_directories() {
-    if command -v systemd-sysusers >/dev/null; then
-        systemd-sysusers slurm-k8s-bridge.conf
-    elif ! getent passwd slurm-k8s-bridge >/dev/null; then
-        useradd --system --user-group --no-create-home --home-dir /var/lib/slurm-k8s-bridge/journal \
-            --shell /usr/sbin/nologin slurm-k8s-bridge
-    fi
-    # By hand and not by systemd-tmpfiles: it would refuse where /run is not yet a real one.
-    for directory in /run/slurm-k8s-bridge /var/lib/slurm-k8s-bridge /var/lib/slurm-k8s-bridge/runs; do
-        mkdir -p "$directory"
-        chown root:root "$directory"
-        chmod 0755 "$directory"
+    share=/usr/share/slurm-k8s-bridge
+    put_all 0644 "$share/monitoring" "$here"/packaging/monitoring/*
+    put_all 0644 "$share/examples" "$here"/packaging/examples/*
+    put_all 0644 "$share/selinux" "$here"/packaging/selinux/*
+    mkdir -p "$dest$share"
+    rm -rf "$dest$share/rbac"
+    cp -R "$here/rbac" "$dest$share/rbac"
+    chmod -R u=rwX,go=rX "$dest$share/rbac"
+    put_all 0644 /usr/share/bash-completion/completions "$here"/packaging/completion/*
+    for section in 1 5 8; do
+        put_all 0644 "/usr/share/man/man$section" "$here"/packaging/man/*."$section"
     done
-    install -d -o slurm-k8s-bridge -g slurm-k8s-bridge -m 0700 /var/lib/slurm-k8s-bridge/credential
-}
-
-enable_units() {
-    if command -v systemctl >/dev/null; then
-        # shellcheck disable=SC2086 # a list of words
-        systemctl --quiet --root=/ enable $units
-    else
-        tell no-systemd "there is no systemctl here" "bridged does not start at boot" \
-            "start it and its sockets by your own means"
-    fi
 }
 
 if [ -z "$dest" ] && [ "$(id -u)" != 0 ]; then
@@ -103,19 +93,20 @@ if [ -z "$dest" ] && [ "$(id -u)" != 0 ]; then
 fi
 trap told_if_stopped EXIT
 package
+put 0755 "$here/packaging/setup" "$lib"
 put 0755 "$here/packaging/bin/bridged" /usr/sbin
 put 0755 "$here/packaging/bin/bridgectl" /usr/bin
-put 0755 "$here/slurm/prolog.d/50-slurm-k8s-bridge" /etc/slurm/prolog.d
-put 0755 "$here/slurm/epilog.d/50-slurm-k8s-bridge" /etc/slurm/epilog.d
 put 0644 "$here"/packaging/systemd/*.service "$here"/packaging/systemd/*.socket \
     "$here"/packaging/systemd/*.timer /usr/lib/systemd/system
 put 0644 "$here/packaging/systemd/80-slurm-k8s-bridge.preset" /usr/lib/systemd/system-preset
 put 0644 "$here/packaging/sysusers.d/slurm-k8s-bridge.conf" /usr/lib/sysusers.d
 put 0644 "$here/packaging/tmpfiles.d/slurm-k8s-bridge.conf" /usr/lib/tmpfiles.d
 mkdir -p "$dest/etc/slurm-k8s-bridge"
+documents
+# The hooks last: nothing asks for what is not yet there.
+put 0755 "$here/slurm/prolog.d/50-slurm-k8s-bridge" /etc/slurm/prolog.d
+put 0755 "$here/slurm/epilog.d/50-slurm-k8s-bridge" /etc/slurm/epilog.d
 
 if [ -z "$dest" ]; then
-    compile
-    account_and_directories
-    enable_units
+    "$lib/setup" install
 fi

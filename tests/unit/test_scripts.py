@@ -11,7 +11,7 @@ from bridge.job.faults import TABLE
 from bridge.messages.pages import MESSAGES
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ["packaging/install.sh", "rbac/namespace"]
+SCRIPTS = ["packaging/install.sh", "packaging/setup", "rbac/namespace"]
 
 
 def told(script: str) -> list[list[str]]:
