@@ -68,6 +68,8 @@ class Hook:
             return self._foreign()
         if self.job.id is None:
             return self.fail(messages.NO_JOB_ID.sentence())
+        if paths.never_set_up(self.paths):
+            return self._unequipped()
         asked = self._ask_around() if self.job.on_batch_node else None
         # Before anybody can start anything for this run: from here on only a proven epilog frees the node.
         markers.write(self.paths.markers, self.job.id, self.job.marker())
@@ -105,6 +107,14 @@ class Hook:
         """slurmd's time-out: SIGKILL follows in 10 ms."""
         code = self.fail(messages.STOPPED.sentence())
         os._exit(code or 1)
+
+    def _unequipped(self) -> int:
+        """A job of ours on a node with the package and nothing else: the node is as good as ever, for other jobs.
+
+        Nothing starts here, so there is no marker; `bridgectl attach` ends the job, with the cause.
+        """
+        self.fallback = 0
+        return self.fail(messages.NO_CONFIGURATION.sentence(path=self.paths.config))
 
     def _foreign(self) -> int:
         """A job that is not ours, while an earlier run may still hold what this job was given."""
