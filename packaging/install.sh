@@ -14,7 +14,7 @@ dest=${dest%/}
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 lib=/usr/lib/slurm-k8s-bridge
 python=/usr/bin/python3
-units="slurm-k8s-bridge.service slurm-k8s-bridge-hook.socket slurm-k8s-bridge-user.socket slurm-k8s-bridge-renew.timer"
+units="slurm-k8s-bridge.service slurm-k8s-bridge-hook.socket slurm-k8s-bridge-user.socket"
 
 tell() { # NAME CAUSE CONSEQUENCE CURE
     echo "install.sh: $2 [$1]; $3; $4" >&2
