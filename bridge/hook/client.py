@@ -8,6 +8,7 @@ import binascii
 import os
 import time
 
+from bridge import __version__
 from bridge.hook import child as children
 from bridge.hook import conversation, core, markers, paths
 from bridge.hook.job import Job
@@ -32,6 +33,9 @@ else:
 def main(argv: "list[str]") -> None:
     """The process of a hook; never returns."""
     phase = argv[1] if len(argv) == 2 else ""
+    if phase == "--version":
+        os.write(1, ("slurm-k8s-bridge-hook %s\n" % __version__).encode())
+        os._exit(0)
     # No clean-up of the interpreter: the job waits for it.
     os._exit(run(phase, os.environb, paths.SYSTEM, paths.Patience()))
 
