@@ -112,6 +112,10 @@ class Stack:
         """Run a line of shell on a node as root."""
         return self.exec(node, "sh", "-c", script, check=check)
 
+    def put(self, file: Path, node: str, target: str) -> None:
+        """Copy a file of this machine to a node."""
+        subprocess.run(["docker", "cp", "-q", str(file), f"{self.container(node)}:{target}"], check=True)
+
     def container(self, service: str) -> str:
         """The container of a service."""
         return str(self.description["containers"][service])

@@ -87,7 +87,7 @@ slurm
 homes
 units
 if [ ! -e /var/lib/stack/provisioned ]; then
-    /stack/compute/install-product.sh
+    /stack/compute/configure-product.sh
 fi
 
 export container=docker

@@ -9,5 +9,5 @@ install -d -o ml -g ml -m 0750 /home/ml
 install -d -o other -g other -m 0750 /home/other
 install -d -m 0700 /root/.kube
 install -m 0600 /stack/node/admin.kubeconfig /root/.kube/config
-/stack/compute/install-product.sh
+/stack/compute/configure-product.sh
 exec sleep infinity

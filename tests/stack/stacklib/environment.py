@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 from . import compose, network
-from .places import CHECKOUT, NODES, STACK, cache, project, run_dir
+from .places import NODES, STACK, cache, project, run_dir
 from .provision import Parts
 
 
-def write_environment(parts: Parts, addresses: network.Addresses, *, kwok: bool) -> None:
+def write_environment(parts: Parts, addresses: network.Addresses, product_image: str, *, kwok: bool) -> None:
     """Write the variables, and what the imitated nodes do if there are any."""
     data = cache() / "registry"
     data.mkdir(parents=True, exist_ok=True)
@@ -18,8 +18,6 @@ def write_environment(parts: Parts, addresses: network.Addresses, *, kwok: bool)
         "SKB_PROJECT": project(),
         "SKB_RUN": str(run_dir()),
         "SKB_STACK": str(STACK),
-        "SKB_SRC": str(CHECKOUT),
-        "SKB_VENV": str(parts.venv),
         "SKB_PREFIX": addresses.prefix,
         "SKB_NODES": str(len(NODES)),
         "SKB_REGISTRY_DATA": str(data),
@@ -32,6 +30,7 @@ def write_environment(parts: Parts, addresses: network.Addresses, *, kwok: bool)
     }
     values |= {f"SKB_BIN_{n.upper()}": str(f) for n, f in parts.programs.items() if "-" not in n}
     values |= {f"SKB_IMAGE_{n.upper()}": tag for n, tag in parts.images.items()}
+    values["SKB_IMAGE_PRODUCT"] = product_image
     compose.write_env(run_dir() / "compose.env", values)
     further = {name: _like_the_first(name, addresses) for name in NODES[2:]}
     (run_dir() / "nodes.json").write_text(json.dumps({"services": further}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -32,14 +31,6 @@ def write_host_settings(folder: Path, suite: str) -> None:
 def debian_mirror() -> str:
     """Return the Debian mirror that this machine uses itself, else Debian's own."""
     return _first_uri(lambda uri: uri.endswith("/debian")) or _MIRROR
-
-
-def pip_settings() -> dict[str, str]:
-    """Return the variables of this machine's environment that steer pip and its proxies."""
-    names = ("http_proxy", "https_proxy", "no_proxy")
-    return {
-        k: v for k, v in os.environ.items() if k.lower() in names or (k.startswith("PIP_") and k != "PIP_FIND_LINKS")
-    }
 
 
 def _apt_settings() -> str:

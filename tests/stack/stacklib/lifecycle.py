@@ -16,7 +16,8 @@ from .commands import await_true, say, succeeds
 from .engine import answers, ensure_engine
 from .environment import add_kwok, write_environment
 from .errors import StackError
-from .places import CHECKOUT, CLUSTER, JOB_IMAGES, NAMESPACE, NODES, cache, digest, project, run_dir
+from .places import CLUSTER, JOB_IMAGES, NAMESPACE, NODES, cache, project, run_dir
+from .product import ensure_package, ensure_product_image, hand_over, product
 from .programs import RECIPES, ensure
 from .provision import Parts, provision
 from .registry import Registry, push
@@ -24,7 +25,6 @@ from .rundir import RunDir
 
 _LIMIT = 240.0  # two stacks may start at once, on two cores
 _IN_SERVICE = ("idle", "mixed", "allocated", "completing")  # a stack that was up may have jobs
-_PRODUCT = ("bridge", "packaging", "rbac", "slurm", "setup.cfg", "tests/stack/compute/bridge.toml")
 
 
 def up(*, kwok: bool) -> None:
@@ -34,14 +34,16 @@ def up(*, kwok: bool) -> None:
         parts = provision(kwok=kwok)
         started = time.monotonic()
         addresses = _addresses()
-        write_environment(parts, addresses, kwok=kwok)
+        hand_over(parts.package)
+        product_image = _product_image(parts)
+        write_environment(parts, addresses, product_image, kwok=kwok)
         # The operator ends where it finds neither its resource nor its Secret, so it comes after them.
         compose.up([s for s in _services(kwok) if s != "training-operator"], kwok=kwok)
     cluster = Cluster(parts.programs)
     say("containers created")
     _together(lambda: _kubernetes(cluster, kwok), lambda: _images(parts, addresses))
     # Before the last questions: a stack that isn't healthy wants to be looked at, too.
-    _describe(addresses, parts, kwok=kwok)
+    _describe(addresses, parts, product_image, kwok=kwok)
     _each(_services(kwok), _await_healthy)
     _await_slurm()
     now = time.monotonic()
@@ -77,10 +79,12 @@ def install() -> None:
     """Install the product of this checkout anew on the running nodes, and restart its daemon."""
     described = description()
     cluster = Cluster({name: recipe.folder() for name, recipe in RECIPES.items()})
+    package = ensure_package()
+    hand_over(package)
     cluster.grant_product()
     compose.run_in("login", "/stack/compute/install-product.sh")
     _each(NODES, lambda name: _install_on(cluster, name))
-    described["product"] = _product()
+    described |= {"product": product(), "package": str(package)}
     _save(described)
 
 
@@ -137,8 +141,11 @@ def _addresses() -> network.Addresses:
     return addresses
 
 
-def _product() -> str:
-    return digest([CHECKOUT / name for name in _PRODUCT if (CHECKOUT / name).exists()])
+def _product_image(parts: Parts) -> str:
+    """That of a stack that runs stays: with another one compose would make its nodes anew."""
+    if (run_dir() / "stack.json").exists():
+        return str(description()["product_image"])
+    return ensure_product_image(parts.package, parts.images["compute"])
 
 
 def _kubernetes(cluster: Cluster, kwok: bool) -> None:
@@ -156,7 +163,7 @@ def _kubernetes(cluster: Cluster, kwok: bool) -> None:
 
 def _admins_command() -> None:
     """Have the checkout's `bridgectl` where an admin would run it."""
-    if (run_dir() / "stack.json").exists() and description().get("product") != _product():
+    if (run_dir() / "stack.json").exists() and description().get("product") != product():
         compose.run_in("login", "/stack/compute/install-product.sh")
     there = ["docker", "exec", compose.container("login"), "test", "-x", "/usr/bin/bridgectl"]
     await_true("login had no bridgectl", lambda: succeeds(there), _LIMIT, "read `tests/stack/stack logs login`")
@@ -166,7 +173,7 @@ def _take_into_service(cluster: Cluster, name: str) -> None:
     """Start a new node's daemons; on one that runs, install what the checkout has newer."""
     if not succeeds(["docker", "exec", compose.container(name), "test", "-e", "/var/lib/stack/provisioned"]):
         cluster.take_into_service(name)
-    elif description().get("product") != _product():
+    elif description().get("product") != product():
         _install_on(cluster, name)
 
 
@@ -213,7 +220,7 @@ def _await_slurm() -> None:
     await_true("Slurm's nodes did not come into service", in_service, _LIMIT, cure)
 
 
-def _describe(addresses: network.Addresses, parts: Parts, *, kwok: bool) -> None:
+def _describe(addresses: network.Addresses, parts: Parts, product_image: str, *, kwok: bool) -> None:
     """Write what the tests need to know."""
     _save(
         {
@@ -233,7 +240,9 @@ def _describe(addresses: network.Addresses, parts: Parts, *, kwok: bool) -> None
             "subnet": addresses.subnet,
             "run_dir": str(run_dir()),
             "kwok": kwok,
-            "product": _product(),
+            "product": product(),
+            "product_image": product_image,
+            "package": str(parts.package),
             "addresses": addresses.as_dict(),
         }
     )

@@ -14,7 +14,7 @@ from .engine import ensure_engine
 from .gobuild import build_module
 from .pki import ensure_openssl
 from .places import JOB_IMAGES, STACK, cache, digest
-from .venv import ensure_venv
+from .product import ensure_package
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Parts:
     programs: dict[str, Path]
     images: dict[str, str]
     gpu_plugin: Path
-    venv: Path
+    package: Path
 
 
 def provision(*, kwok: bool) -> Parts:
@@ -36,21 +36,16 @@ def provision(*, kwok: bool) -> Parts:
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         # Go compiles on every core; images mostly wait for packages. So one of each at a time.
         built = pool.submit(lambda: (_programs(kwok), _gpu_plugin()))
-        made = pool.submit(_images_and_venv)
+        made = pool.submit(lambda: (_images(), ensure_package()))
         for done in concurrent.futures.as_completed((built, made)):
             done.result()
-    (binaries, gpu_plugin), (found, venv) = built.result(), made.result()
-    return Parts(binaries, found, gpu_plugin, venv)
+    (binaries, gpu_plugin), (found, package) = built.result(), made.result()
+    return Parts(binaries, found, gpu_plugin, package)
 
 
 def _programs(kwok: bool) -> dict[str, Path]:
     names = [n for n in programs.RECIPES if kwok or n != "kwok"]
     return {name: programs.ensure(name) for name in names}
-
-
-def _images_and_venv() -> tuple[dict[str, str], Path]:
-    found = _images()
-    return found, ensure_venv(found["compute"])
 
 
 def _images() -> dict[str, str]:
