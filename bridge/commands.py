@@ -10,9 +10,10 @@ _ENDING = 3.0  # seconds that a command has for its own end after SIGTERM
 _KEPT = ("HOME", "LANG", "PATH", "SLURM_CONF", "TZ", "USER")  # nothing of a job that this may run in
 
 
-def run(words: list[str], seconds: float) -> "subprocess.CompletedProcess[str]":
-    """Raises BridgeError where it cannot be run, or does not end in time."""
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ} | {"LC_ALL": "C.UTF-8"}
+def run(words: list[str], seconds: float, *, whole: bool = False) -> "subprocess.CompletedProcess[str]":
+    """With a small environment, or with the ``whole`` of who asks. Raises BridgeError where it cannot be run, or does
+    not end in time."""
+    environment = {name: os.environ[name] for name in os.environ if whole or name in _KEPT} | {"LC_ALL": "C.UTF-8"}
     pipe = subprocess.PIPE
     try:
         process = subprocess.Popen(

@@ -18,8 +18,8 @@ def main(argv: list[str] | None = None) -> int:
     """Entry of `bridgectl`; the exit status. One line on stderr per error."""
     given = sys.argv[1:] if argv is None else argv
     end = given.index("--") if "--" in given else len(given)
-    options = parser_of(given[:end]).parse_args(given[:end])
-    options.words = given[end + 1 :]  # the command of `shell`
+    options = _parsed(given[:end])
+    options.words = given[end + 1 :]  # the command of `shell` and `submit`
     command: Command = options.command
     try:
         return command(options)
@@ -32,6 +32,16 @@ def main(argv: list[str] | None = None) -> int:
         return _BROKEN_PIPE
     except KeyboardInterrupt:
         return _INTERRUPTED
+
+
+def _parsed(given: list[str]) -> argparse.Namespace:
+    """`others` are options that the verb hands on to somebody else, where it does."""
+    parser = parser_of(given)
+    options, others = parser.parse_known_args(given)
+    if others and not getattr(options, "takes_others", False):
+        parser.error(f"unrecognized arguments: {' '.join(others)}")
+    options.others = others
+    return options
 
 
 def parser_of(given: Iterable[str]) -> argparse.ArgumentParser:
@@ -120,6 +130,12 @@ def _render(verb: argparse.ArgumentParser) -> None:
     rehearsal.add_arguments(verb)
 
 
+def _submit(verb: argparse.ArgumentParser) -> None:
+    from bridge.cli import submit
+
+    submit.add_arguments(verb)
+
+
 def _schema(verb: argparse.ArgumentParser) -> None:
     from bridge.cli.views import as_json
     from bridge.job.schema import schema
@@ -165,6 +181,7 @@ VERBS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str]] = {
     "signal": (_signal, "send a signal to what handles it of the job's pod on this node"),
     "doctor": (_doctor, "root: this node from top to bottom, with a cure for what is wrong; or the cluster"),
     "gc": (_gc, "root: delete the workloads on this node whose run is proven over"),
+    "submit": (_submit, "a training as one command: writes spec and batch script, and calls sbatch"),
     "check": (_check, "before sbatch: would this spec run, what would be set, what is wrong"),
     "render": (_render, "before sbatch: the very object that would be created of this spec"),
     "schema": (_schema, "the JSON schema of a ContainerJob, for editors"),

@@ -11,7 +11,7 @@ import os
 import pwd
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,8 @@ from bridge.slurmrest.api import JobRecord
 
 _UNITS = {"K": 1 / 1024, "M": 1, "": 1, "G": 1024, "T": 1024 * 1024}  # in MiB, as sbatch counts
 _MOST_NODES = 10_000
-_REFUSED = 1  # exit code where the prolog would refuse it
+REFUSED = 1
+"""Exit code where the prolog would refuse it."""
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
@@ -59,17 +60,17 @@ def check(options: argparse.Namespace) -> int:
     elif made:
         print("\n".join([*(f"note: {notice}" for notice in notices), messages.SPEC_RUNS]))
     else:
-        _say("refused", reasons)
-    return 0 if made else _REFUSED
+        say("refused", reasons)
+    return 0 if made else REFUSED
 
 
 def render(options: argparse.Namespace) -> int:
     """`bridgectl render`: the object that would be created; notices and reasons go to stderr."""
     made, reasons = _tried(options)
     if made is None:
-        _say("refused", reasons)
-        return _REFUSED
-    _say("note", made.notices)
+        say("refused", reasons)
+        return REFUSED
+    say("note", made.notices)
     manifest: dict[str, Any] = json.loads(made.manifest)
     if options.output == "json":
         print(json.dumps(manifest, indent=2, sort_keys=True))
@@ -78,15 +79,39 @@ def render(options: argparse.Namespace) -> int:
     return 0
 
 
+def refusals(spec: Path, text: str, given: Sequence[str], config: Path) -> list[str]:
+    """What `check` would say against a spec, with those of sbatch's options that it knows.
+
+    Nothing where nobody can say: there is no such bridge.toml, or an option has a form that sbatch alone understands.
+    Raises ConfigError.
+    """
+    if not config.exists():
+        return []
+    parser = argparse.ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
+    add_arguments(parser)
+    try:
+        options, _ = parser.parse_known_args([*given, "--", str(spec)])
+    except argparse.ArgumentError:
+        return []
+    return _made(load(config), options, pwd.getpwuid(os.getuid()), text.encode())[1]
+
+
 def _tried(options: argparse.Namespace) -> tuple[Made | None, list[str]]:
     """What would be made, or the reasons why not. Raises ConfigError."""
     config = load(options.config)
     owner = options.user or pwd.getpwuid(os.getuid())
     try:
         data = spec_reader.read_own(os.fsencode(options.file), owner.pw_name)
-        return rendered(config, _run(config, options, owner, data)), []
     except spec_reader.UnreadableError as error:
         return None, [SPEC_UNREADABLE.finding(str(error)).sentence]
+    return _made(config, options, owner, data)
+
+
+def _made(
+    config: Config, options: argparse.Namespace, owner: pwd.struct_passwd, data: bytes
+) -> tuple[Made | None, list[str]]:
+    try:
+        return rendered(config, _run(config, options, owner, data)), []
     except SpecError as error:
         return None, [SPEC_REFUSED.finding(reason).sentence for reason in error.reasons]
     except AllocationError as error:
@@ -155,7 +180,8 @@ def _record(options: argparse.Namespace, allocation: Allocation, gpu_type: str) 
     )
 
 
-def _say(what: str, sentences: Iterable[str]) -> None:
+def say(what: str, sentences: Iterable[str]) -> None:
+    """Each on a line of stderr."""
     for sentence in sentences:
         print(f"{what}: {sentence}", file=sys.stderr)
 

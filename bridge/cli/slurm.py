@@ -20,14 +20,17 @@ _BRIDGECTL = "/usr/bin/bridgectl"
 _ELEMENTS_SHOWN = 20  # of an array whose elements are listed
 _HEAD = re.compile(r"JobId=(\d+) (?:ArrayJobId=(\d+) ArrayTaskId=(\S+) )?")
 _FIELD = re.compile(r"^   (StdOut|Comment|Extra)=(.*)$", re.MULTILINE)
-_WORD = re.compile(r"\b(JobId|UserId|JobState|BatchHost|NodeList|SubmitTime|EligibleTime|StartTime|Reason)=(\S+)")
+_WORD = re.compile(
+    r"\b(JobId|UserId|JobState|BatchHost|NodeList|SubmitTime|EligibleTime|StartTime|Reason|ExitCode)=(\S+)"
+)
 
 
 @dataclass(frozen=True)
 class SlurmJob:
     """One job as Slurm knows it. Times are seconds since the epoch, 0 where there is none (yet); ``output`` is the path
     of the batch script's output, '' where it is not known; ``comment`` may hold the bridge's sentence; ``named`` is
-    what Slurm's people call it, as 12_3 for an element of an array."""
+    what Slurm's people call it, as 12_3 for an element of an array; ``exit_code`` is its script's, as a shell shows it,
+    0 as long as it runs."""
 
     id: int
     state: str
@@ -41,6 +44,7 @@ class SlurmJob:
     submitted: int = 0
     eligible: int = 0
     allocated: int = 0
+    exit_code: int = 0
 
     @property
     def in_prolog(self) -> bool:
@@ -159,22 +163,32 @@ def _shown(number: int, text: str, named: str) -> SlurmJob:
         submitted=_seconds(words.get("SubmitTime", "")),
         eligible=_seconds(words.get("EligibleTime", "")),
         allocated=_seconds(words.get("StartTime", "")),
+        exit_code=_exit_code(words.get("ExitCode", "")),
     )
 
 
 def _accounted(asked: JobId) -> SlurmJob | None:
     """From slurmdbd, which knows the output file since Slurm 24.05."""
     words = ["sacct", "--allocations", "--noheader", "--parsable2", f"--jobs={asked}"]
-    fields = "--format=JobID,JobIDRaw,User,State"
+    fields = "--format=JobID,JobIDRaw,User,State,ExitCode"
     for more in (["--expand-patterns", f"{fields},StdOut"], [fields]):
         done = run([*words, *more], _SECONDS)
-        rows = [line.split("|", 4) for line in done.stdout.splitlines()] if done.returncode == 0 else []
-        found = {row[0]: row for row in rows if len(row) >= 4 and row[1].isdigit()}
+        rows = [line.split("|", 5) for line in done.stdout.splitlines()] if done.returncode == 0 else []
+        found = {row[0]: row for row in rows if len(row) >= 5 and row[1].isdigit()}
         name = _one_of(asked, list(found))
         if name is not None:
-            _, number, user, state, *output = found[name]
-            return SlurmJob(int(number), state.split(" ")[0], name, user, output="".join(output))
+            _, number, user, state, code, *output = found[name]
+            state, code_here = state.split(" ")[0], _exit_code(code)
+            return SlurmJob(int(number), state, name, user, output="".join(output), exit_code=code_here)
     return None
+
+
+def _exit_code(text: str) -> int:
+    """Of `EXIT:SIGNAL`."""
+    code, _, number = text.partition(":")
+    if not (code.isdigit() and number.isdigit()):
+        return 0
+    return int(code) or (128 + int(number) if int(number) else 0)
 
 
 def _none(text: str) -> str:

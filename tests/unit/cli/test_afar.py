@@ -156,9 +156,9 @@ def test_accounting_knows_where_it_is_when_slurmctld_has_forgotten(
 ) -> None:
     login.left()
     login.has("scontrol", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
-    login.has("sacct", f'case "$*" in *StdOut*) echo "7|7|ml|FAILED|{login.home}/out";; esac')
+    login.has("sacct", f'case "$*" in *StdOut*) echo "7|7|ml|FAILED|1:0|{login.home}/out";; esac')
     assert "rank-failed" in said(capsys, "explain", "7")
-    login.has("sacct", 'case "$*" in *StdOut*) exit 1;; *) echo "7|7|ml|CANCELLED by 2001";; esac')
+    login.has("sacct", 'case "$*" in *StdOut*) exit 1;; *) echo "7|7|ml|CANCELLED by 2001|0:15";; esac')
     assert "CANCELLED" in said(capsys, "explain", "7"), "an old sacct has no such field"
     login.has("sacct", "exit 0")
     assert "name the file beside it: bridgectl explain --file" in said(capsys, "explain", "7", code=75)

@@ -88,7 +88,7 @@ def test_an_array_of_one_element_is_that_element(login: Login, capsys: pytest.Ca
 
 def test_accounting_knows_the_elements_when_slurmctld_has_forgotten(login: Login) -> None:
     login.has("scontrol", "exit 1")
-    login.has("sacct", 'printf "12_3|15|ml|FAILED|/o3\\n12_4|12|ml|COMPLETED|/o4\\n"')
+    login.has("sacct", 'printf "12_3|15|ml|FAILED|1:0|/o3\\n12_4|12|ml|COMPLETED|0:0|/o4\\n"')
     found = slurm.job(JobId(12, 3))
     assert found is not None and (found.id, found.named, found.output) == (15, "12_3", "/o3")
     with pytest.raises(Misused, match="12_3, 12_4"):
