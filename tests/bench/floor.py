@@ -19,7 +19,7 @@ from bridge.job.pods import pod_facts
 from tests.integration import callers
 from tests.integration.stack import Stack
 
-_TIMEOUT = 300
+_TIMEOUT = 900  # seconds without a word: the garbage collector may stand still for minutes behind a thousand pods
 
 
 class Floor:
