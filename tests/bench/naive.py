@@ -67,7 +67,7 @@ def end(stack: Stack, workload: dict[str, Any], count: int) -> float:
 
 
 def _on_each_node(stack: Stack, commands: Sequence[Sequence[str]]) -> None:
-    """All at once, as Slurm starts hooks. What finds the API server too busy for its connection tries again, as a site's
+    """All at once, as Slurm starts hooks. What finds the API server too busy to connect tries again, as a site's
     script has to."""
     left = list(commands)
     for _ in range(_TRIES):
