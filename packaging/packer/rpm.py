@@ -49,7 +49,6 @@ def make(target: Target, machine: Architecture, work: Path, out: Path, cache: Pa
         "file_list": str(top / "files"),
         "packed_version": source.version(),
         "packed_release": release,
-        "packed_summary": source.summary(),
         "interpreter": target.interpreter,
         "changelog_date": datetime.fromtimestamp(source.epoch(), UTC).strftime("%a %b %d %Y"),
         "bundled": _bundled(libraries),
