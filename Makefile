@@ -116,6 +116,12 @@ rpm: venv ## Make the rpm for EL 8, 9 and 10 (TARGETS=el9)
 .PHONY: packages
 packages: deb rpm ## Make all packages
 
+# Not in `make test`: a minute for what is built four times, and once ten for a Debian to install it into.
+.PHONY: packages-test
+packages-test: venv ## The packages: contents, lint, same bytes twice, installed and removed; needs root, on Debian
+	@tests/packages/need-tools
+	pytest --verbose -o timeout=1800 tests/packages
+
 .PHONY: lock
 lock: venv ## Pin what the packages have inside, after a change of setup.cfg's install_requires
 	@$(PACKER) lock
