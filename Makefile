@@ -109,6 +109,19 @@ PACKER_OPTIONS = $(if $(ARCH),--arch $(ARCH)) --cache $(CACHE)/packages --out $(
 deb: venv ## Make the deb for Debian and Ubuntu (TARGETS=trixie)
 	@$(PACKER) deb $(TARGETS) $(PACKER_OPTIONS)
 
+.PHONY: rpm
+rpm: venv ## Make the rpm for EL 8, 9 and 10 (TARGETS=el9)
+	@$(PACKER) rpm $(TARGETS) $(PACKER_OPTIONS)
+
+.PHONY: packages
+packages: deb rpm ## Make all packages
+
+# Not in `make test`: a minute for what is built four times, and once ten for a Debian to install it into.
+.PHONY: packages-test
+packages-test: venv ## The packages: contents, lint, same bytes twice, installed and removed; needs root, on Debian
+	@tests/packages/need-tools
+	pytest --verbose -o timeout=1800 tests/packages
+
 .PHONY: lock
 lock: venv ## Pin what the packages have inside, after a change of setup.cfg's install_requires
 	@$(PACKER) lock

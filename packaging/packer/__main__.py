@@ -5,11 +5,11 @@ import platform
 import sys
 from pathlib import Path
 
-from packer import deb, lock, source
+from packer import deb, lock, rpm, source
 from packer.errors import PackerError
 from packer.targets import architecture, targets
 
-_MAKERS = {"deb": deb.make}
+_MAKERS = {"deb": deb.make, "rpm": rpm.make}
 
 
 def main(argv: list[str]) -> int:

@@ -31,13 +31,6 @@ def requirements() -> list[str]:
     return [line.strip() for line in config["options"]["install_requires"].splitlines() if line.strip()]
 
 
-def summary() -> str:
-    """One line, without a full stop."""
-    config = configparser.ConfigParser()
-    config.read(CHECKOUT / "setup.cfg")
-    return config["metadata"]["description"]
-
-
 def epoch() -> int:
     """SOURCE_DATE_EPOCH: as given, else when the last commit was made."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")

@@ -56,7 +56,7 @@ def _environment(root: Path, target: Target) -> Path:
     site = venv / "lib" / f"python{target.python}" / "site-packages"
     site.mkdir(parents=True)
     (venv / "bin").mkdir()
-    (venv / "bin" / "python").symlink_to(target.interpreter)
+    (venv / "bin" / "python").symlink_to(os.path.relpath(target.interpreter, f"/{LIBRARY}/venv/bin"))
     (venv / "pyvenv.cfg").write_text(
         f"home = {Path(target.interpreter).parent}\ninclude-system-site-packages = false\nversion = {target.python}\n"
     )

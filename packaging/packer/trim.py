@@ -29,6 +29,7 @@ _FILES = (
     "kubernetes/e2e_test/*",
     "kubernetes/*_test.py",
     "kubernetes/*/test_*.py",
+    "websocket/tests/*",
 )
 _KEPT = ("kubernetes/client/api/__init__.py", "kubernetes/client/models/__init__.py")  # what loads them by name
 

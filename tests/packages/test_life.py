@@ -1,0 +1,80 @@
+"""Installed, upgraded, removed, purged in a root where no systemd runs; the stack has tests on nodes that run."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from packer import source
+from packer.source import NAME
+from tests.packages.root import Root
+from tests.packages.test_contents import HOOKS
+
+_CONFIG, _RUN = f"etc/{NAME}/bridge.toml", f"var/lib/{NAME}/runs/7"
+_PRESET = source.PACKAGING / "systemd" / f"80-{NAME}.preset"
+_ENABLED = {line.split()[1] for line in _PRESET.read_text().splitlines()}
+_VERSIONS = f"bridged {source.version()}\nbridgectl {source.version()}\n"
+
+
+def _install_deb(root: Root, package: Path) -> str:
+    return root.run("dpkg", "--install", root.take_in(package)).stdout
+
+
+def _install_rpm(root: Root, package: Path) -> str:
+    """Without its requirements: the root's rpm database knows none of Debian's packages."""
+    return root.rpm("--upgrade", "--force", "--nodeps", str(package)).stdout
+
+
+def _check_installed(root: Root, said: str) -> None:
+    assert "[no-config-yet]; nothing is started" in said
+    assert root.run("sh", "-c", "bridged --version; bridgectl --version").stdout == _VERSIONS
+    assert root.enabled() == _ENABLED
+    owners = root.run("stat", "-c", "%U %a", f"/var/lib/{NAME}/runs", f"/var/lib/{NAME}/credential")
+    assert owners.stdout == f"root 755\n{NAME} 700\n"
+    assert list((root.folder / "usr/lib" / NAME / "bridge/hook/__pycache__").glob("client.*.pyc"))
+
+
+def _check_removed(root: Root) -> None:
+    assert root.enabled() == set()
+    gone = [*(hook.lstrip("/") for hook in HOOKS), f"usr/lib/{NAME}", "usr/bin/bridgectl"]
+    assert [name for name in gone if root.has(name)] == []
+    assert root.has(_CONFIG) and root.has(f"var/lib/{NAME}/credential")
+
+
+def test_a_deb_from_its_installation_to_its_purge(root: Root, debs: tuple[Path, Path]) -> None:
+    _check_installed(root, _install_deb(root, debs[0]))
+    root.lay(_CONFIG)
+    root.run("systemctl", "--root=/", "disable", f"{NAME}.service")
+    assert "no-config-yet" not in _install_deb(root, debs[1])
+    assert root.enabled() == _ENABLED - {f"{NAME}.service"}  # the admin's word stays
+    root.lay(_RUN)
+    refused = root.run("dpkg", "--remove", NAME, check=False)
+    assert refused.returncode == 1 and "7 is a job of the bridge" in refused.stdout
+    assert all(root.has(hook.lstrip("/")) for hook in HOOKS)
+    (root.folder / _RUN).unlink()
+    root.run("dpkg", "--remove", NAME)
+    _check_removed(root)
+    _install_deb(root, debs[0])
+    assert root.enabled() == _ENABLED  # as the first time
+    root.run("dpkg", "--purge", NAME)
+    left = [str(path) for path in root.folder.rglob(f"*{NAME}*") if path.parent.name != "tmp"]
+    assert left == []
+    assert root.run("getent", "passwd", NAME, check=False).stdout == ""
+
+
+@pytest.mark.skipif(shutil.which("python3.12") is None, reason="the interpreter that the rpm requires is not here")
+def test_an_rpm_from_its_installation_to_its_removal(root: Root, rpms: tuple[Path, Path]) -> None:
+    root.interpreter("3.12")
+    _check_installed(root, _install_rpm(root, rpms[0]))
+    assert root.rpm("--verify", "--nodeps", NAME).stdout == ""
+    root.lay(_CONFIG)
+    root.run("systemctl", "--root=/", "disable", f"{NAME}.service")
+    assert "no-config-yet" not in _install_rpm(root, rpms[1])
+    assert root.enabled() == _ENABLED - {f"{NAME}.service"}
+    root.lay(_RUN)
+    refused = root.rpm("--erase", NAME, check=False)
+    assert refused.returncode == 1 and "7 is a job of the bridge" in refused.stdout
+    assert all(root.has(hook.lstrip("/")) for hook in HOOKS)
+    (root.folder / _RUN).unlink()
+    root.rpm("--erase", NAME)
+    _check_removed(root)
