@@ -4,10 +4,11 @@
 """
 
 import re
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bridge import __version__, daemon
+from bridge import __version__
 from bridge.cli import exit_codes, keys, options
 from bridge.cli.options import Argument, Verb
 from bridge.cli.roff import bold, italic, item, prose
@@ -16,15 +17,21 @@ _PART = re.compile(r'^(\.\\" Made by make docs: (\w+)\n).*?^(\.\\" End\n)', re.M
 _VERSION = re.compile(r'(?<="slurm-k8s-bridge )[^"]+')
 
 
-def renew(folder: Path) -> None:
-    """Write every page of this folder anew."""
+def renew(folder: Path, daemon: ArgumentParser) -> None:
+    """Write every page of this folder anew; ``daemon`` has bridged's options."""
     for page in sorted(folder.glob("*.[1-9]")):
-        page.write_text(renewed(page.read_text(encoding="ascii")), encoding="ascii")
+        page.write_text(renewed(page.read_text(encoding="ascii"), daemon), encoding="ascii")
 
 
-def renewed(page: str) -> str:
+def renewed(page: str, daemon: ArgumentParser) -> str:
     """The page with what the code says now."""
-    page = _PART.sub(lambda found: f"{found[1]}{PARTS[found[2]]()}\n{found[3]}", page)
+    parts: dict[str, Callable[[], str]] = {
+        "verbs": _verbs,
+        "daemon": lambda: _options(daemon),
+        "codes": _exit_codes,
+        "keys": keys.as_manual,
+    }
+    page = _PART.sub(lambda found: f"{found[1]}{parts[found[2]]()}\n{found[3]}", page)
     return _VERSION.sub(__version__, page)
 
 
@@ -59,19 +66,10 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _daemon() -> str:
-    (command,) = options.of_parser(daemon.parser())
+def _options(parser: ArgumentParser) -> str:
+    (command,) = options.of_parser(parser)
     return "\n".join(item(_given(argument), _sentence(argument.text)) for argument in command.arguments)
 
 
 def _exit_codes() -> str:
     return "\n".join(item(bold(row.code), f"{_sentence(row.when)}\nsacct: {row.sacct}.") for row in exit_codes.ROWS)
-
-
-PARTS: dict[str, Callable[[], str]] = {
-    "verbs": _verbs,
-    "daemon": _daemon,
-    "codes": _exit_codes,
-    "keys": keys.as_manual,
-}
-"""What the code knows, by the name that the pages call it."""

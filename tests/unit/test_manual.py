@@ -34,7 +34,7 @@ def test_there_is_a_page_for_each_thing() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_in_step(name: str) -> None:
     """`make docs` writes them anew."""
-    assert renewed(PAGES[name]) == PAGES[name]
+    assert renewed(PAGES[name], daemon.parser()) == PAGES[name]
     assert f'"slurm-k8s-bridge {__version__}"' in PAGES[name].splitlines()[0]
 
 
