@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from bridge.cli.main import VERBS, parser_of
 
@@ -15,6 +16,7 @@ class Argument:
     flags: tuple[str, ...]
     value: str
     choices: tuple[str, ...]
+    is_file: bool
     text: str
     needed: bool
 
@@ -50,6 +52,7 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Argum
         flags=tuple(action.option_strings),
         value="" if action.nargs == 0 else str(action.metavar or "|".join(choices) or action.dest.upper()),
         choices=choices,
+        is_file=action.type is Path,
         text=parser._get_formatter()._expand_help(action) if action.help else "",
         needed=action.required,
     )

@@ -34,6 +34,8 @@ FACTS = {
     "bridge/cli/written.py": "heads of the files that `submit` writes",
     "bridge/cli/catalogue.py": "heads of a page of the documentation",
     "bridge/cli/exit_codes.py": "a page of the documentation",
+    "bridge/cli/keys.py": "a manual page",
+    "bridge/cli/completion.py": "a script for bash",
     "bridge/cli/table.py": "heads of a page of the documentation",
     "bridge/cli/tiers.py": "a page of the documentation",
     "bridge/cli/timeline.py": "names of stations, and of what is waited for",
