@@ -71,7 +71,7 @@ class _Follower:
     def _tell(self, job: slurm.SlurmJob) -> None:
         """Where it stands, when that has changed: what waits in the queue, what the bridge waits for."""
         what = "PROLOG" if job.in_prolog else job.state
-        why = job.said or (job.reason if job.state == "PENDING" else "")
+        why = job.said.strip() or (job.reason if job.state == "PENDING" else "")
         self._say(messages.JOB_STANDS.format(job=job.named, state=what, why=f": {why}" if why else ""))
 
     def _say(self, sentence: str) -> None:

@@ -26,7 +26,8 @@ def filtering(stack: Stack) -> Iterator[Stack]:
 def tried(stack: Stack, spec: str, *options: str) -> str:
     """What sbatch says, and its exit code."""
     directory = stack.new_directory("ml", "filtered")
-    stack.write(f"{directory}/it's.yaml", spec)
+    stack.write(f"{directory}/job.yaml", spec)
+    stack.exec("login", "mv", f"{directory}/job.yaml", f"{directory}/it's.yaml")
     words = f"sbatch {' '.join(options)} --wrap 'exec bridgectl attach'"
     return stack.exec("login", "sh", "-c", f"cd {directory} && {words} 2>&1; echo exit $?", user="ml")
 
