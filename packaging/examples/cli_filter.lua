@@ -19,8 +19,9 @@ local function quoted(text)
     return "'" .. string.gsub(text, "'", "'\\''") .. "'"
 end
 
+-- What is not given is nil or a number that nobody writes: 0 CPUs, 1-0 nodes (Slurm 24.11). Of a range of nodes none is told.
 local function is_given(value)
-    return value ~= nil and value ~= "" and value ~= "(null)" and value ~= "unset" and value ~= "-2"
+    return value ~= nil and value ~= "" and value ~= "0" and not string.match(value, "^%d+-%d+$")
 end
 
 -- The path behind k8s= in --extra or --comment, nil for a job that is not the bridge's.
