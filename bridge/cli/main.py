@@ -39,7 +39,7 @@ def _parsed(given: list[str]) -> argparse.Namespace:
     parser = parser_of(given)
     options, others = parser.parse_known_args(given)
     if others and not getattr(options, "takes_others", False):
-        parser.error(f"unrecognized arguments: {' '.join(others)}")
+        parser.parse_args(given)  # which refuses them
     options.others = others
     return options
 

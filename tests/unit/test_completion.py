@@ -39,7 +39,7 @@ def test_bash_asks_it_for_bridgectl() -> None:
 
 def test_verbs() -> None:
     assert completed("") == {*VERBS, "--version", "--help"}
-    assert completed("s") == {"status", "show", "shell", "signal", "schema"}
+    assert completed("s") == {"status", "show", "shell", "signal", "schema", "submit"}
     assert completed("node", "") == {"enroll", "revoke", "bind", "renew", "--help"}
     assert completed("status", "attach", "--") == {"--output", "--help"}, "a word behind a verb is no verb"
 
