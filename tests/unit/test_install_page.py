@@ -19,6 +19,7 @@ from bridge.messages.pages import MESSAGES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/how-to/install.md").read_text()
+SHARE = "/usr/share/slurm-k8s-bridge/"  # where the packages put these folders
 PACKAGING = "\n".join(
     path.read_text() for path in sorted((ROOT / "packaging").rglob("*")) if path.is_file() and path.suffix != ".md"
 )
@@ -73,7 +74,13 @@ def test_its_places_are_those_of_the_code_and_the_package() -> None:
     known = {value for value in vars(wellknown).values() if isinstance(value, str)}
     named = set(re.findall(r"(/(?:etc|usr|run|var)/[\w./-]*\bslurm-k8s-bridge\b[\w./-]*[\w])", PAGE))
     assert {wellknown.CONFIG_FILE, wellknown.KUBECONFIG, wellknown.MARKER_DIR} <= named
-    assert [path for path in named if path not in known and path not in PACKAGING] == []
+    share = {path for path in named if path.startswith(SHARE)}
+    assert [path for path in named - share if path not in known and path not in PACKAGING] == []
+    kept = [path.removeprefix(SHARE) for path in share]
+    assert (
+        kept
+        and [name for name in kept if not any((ROOT / above / name).exists() for above in ("packaging", "."))] == []
+    )
     for directory in ("/etc/slurm/prolog.d", "/etc/slurm/epilog.d"):
         assert directory in PAGE and directory in PACKAGING
 
