@@ -88,7 +88,7 @@ demo: ## Show one job the whole way, on the stack
 	@$(PYTHON) tests/demo/demo
 
 .PHONY: docs
-docs: venv ## Make the pages of the documentation that the code knows: faults, messages, exit codes, tiers, manifests, the JSON schema
+docs: venv ## Make the pages of the documentation that the code knows: faults, messages, exit codes, tiers, manifests, the JSON schema, manual pages, completion
 	python -c 'from bridge.cli.main import main; main()' explain --table -o markdown >docs/faults.md
 	python -c 'from bridge.cli.catalogue import as_page; print(as_page())' >docs/messages.md
 	python -c 'from bridge.cli.exit_codes import as_page; print(as_page())' >docs/exit-codes.md
@@ -98,6 +98,9 @@ docs: venv ## Make the pages of the documentation that the code knows: faults, m
 	python -m tests.bench.scale >docs/explanation/scale.md
 	python -m tests.bench.headline README.md
 	python -c 'from bridge.cli.main import main; main()' schema >docs/containerjob.schema.json
+	python -c 'from pathlib import Path; from bridge import daemon; from bridge.cli.manual import renew; \
+	  renew(Path("packaging/man"), daemon.parser())'
+	python -c 'from bridge.cli.completion import as_script; print(as_script(), end="")' >packaging/completion/bridgectl
 
 # Without TARGETS for all systems: TARGETS="bookworm trixie noble" and "el8 el9 el10". ARCH=aarch64 for other machines.
 # What is brought from the package index stays in the cache.

@@ -55,7 +55,7 @@ _STALLED = 20.0  # seconds without a turn of the engine after which the watchdog
 
 def main(argv: list[str] | None = None) -> int:
     """Entry of `bridged`; the exit status."""
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     logs.configure(options.log_level)
     try:
         config = load(options.config)
@@ -69,15 +69,21 @@ def main(argv: list[str] | None = None) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="bridged", description="Node daemon of slurm-k8s-bridge.")
-    parser.add_argument("--config", type=Path, default=Path(wellknown.CONFIG_FILE), help="default: %(default)s")
-    parser.add_argument(
+def parser() -> argparse.ArgumentParser:
+    """Of the options."""
+    options = argparse.ArgumentParser(prog="bridged", description="Node daemon of slurm-k8s-bridge.")
+    options.add_argument("--config", type=Path, default=Path(wellknown.CONFIG_FILE), help="default: %(default)s")
+    options.add_argument(
         "--check-config", action="store_true", help="read the configuration, say what is wrong, and exit"
     )
-    parser.add_argument("--log-level", default="info", choices=["debug", "info", "warning", "error"])
-    parser.add_argument("--version", action="version", version=f"bridged {__version__}")
-    return parser
+    options.add_argument(
+        "--log-level",
+        default="info",
+        choices=["debug", "info", "warning", "error"],
+        help="the least that is told: info",
+    )
+    options.add_argument("--version", action="version", version=f"bridged {__version__}")
+    return options
 
 
 class Daemon:

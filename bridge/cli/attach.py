@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from bridge.cli.asked import without_run
 from bridge.cli.ranks import RankWriter
 from bridge.cli.signals import Signals
 from bridge.errors import BridgeError, Misused
+from bridge.hook import paths
 from bridge.hook.token import lifespan
 from bridge.messages import bridgectl as messages
 from bridge.wire.client import DaemonGone, ask, ask_once
@@ -102,6 +104,8 @@ class _Reader:
                 if code is not None:
                     return code
         except DaemonGone as error:
+            if paths.never_set_up(paths.SYSTEM):
+                raise BridgeError(_unconfigured()) from error
             self._fault = str(error)
         return None
 
@@ -158,6 +162,11 @@ class _Reader:
     def _say(self, sentence: str) -> None:
         self._writer.make_way()
         print(f"slurm-k8s-bridge: {sentence}", file=sys.stderr, flush=True)
+
+
+def _unconfigured() -> str:
+    host = os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
+    return messages.NODE_UNCONFIGURED.sentence(host=host, path=paths.SYSTEM.config)
 
 
 def _own_token() -> str | None:

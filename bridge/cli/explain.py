@@ -45,7 +45,9 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--file", type=Path, help=f"what an epilog left of a run: OUTPUT{wellknown.TIMELINE_SUFFIX}")
     verb.add_argument("--table", action="store_true", help="all rows of the fault table")
-    verb.add_argument("-o", "--output", choices=["text", "json", "markdown"], default="text")
+    verb.add_argument(
+        "-o", "--output", choices=["text", "json", "markdown"], default="text", help="form of the answer; text"
+    )
     verb.add_argument("--json", action="store_const", const="json", dest="output", help="the same as -o json")
     verb.set_defaults(command=explain)
 

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from bridge import __version__, wellknown
 from bridge.errors import BridgeError, Misused
@@ -18,7 +18,7 @@ def main(argv: list[str] | None = None) -> int:
     """Entry of `bridgectl`; the exit status. One line on stderr per error."""
     given = sys.argv[1:] if argv is None else argv
     end = given.index("--") if "--" in given else len(given)
-    options = _parser(given[:end]).parse_args(given[:end])
+    options = parser_of(given[:end]).parse_args(given[:end])
     options.words = given[end + 1 :]  # the command of `shell`
     command: Command = options.command
     try:
@@ -34,14 +34,15 @@ def main(argv: list[str] | None = None) -> int:
         return _INTERRUPTED
 
 
-def _parser(given: list[str]) -> argparse.ArgumentParser:
+def parser_of(given: Iterable[str]) -> argparse.ArgumentParser:
     """Of all verbs, with the options of the one that is given: what it imports is imported for it alone."""
     parser = argparse.ArgumentParser(prog="bridgectl", description="Containerized training in Slurm jobs.")
     parser.add_argument("--version", action="version", version=f"bridgectl {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    for name, (add_options, text) in _VERBS.items():
+    asked = set(given)
+    for name, (add_options, text) in VERBS.items():
         verb = verbs.add_parser(name, help=text)
-        if name in given:
+        if name in asked:
             add_options(verb)
     return parser
 
@@ -68,15 +69,15 @@ def _show(verb: argparse.ArgumentParser) -> None:
     from bridge.cli.views import show
 
     _add_output(verb, show)
-    verb.add_argument("job", metavar="JOBID")
+    verb.add_argument("job", metavar="JOBID", help="as Slurm calls it: 12, or 12_3")
     _only_here(verb)
 
 
 def _logs(verb: argparse.ArgumentParser) -> None:
     from bridge.cli.output import logs
 
-    verb.add_argument("job", metavar="JOBID")
-    verb.add_argument("--rank", type=int, default=0)
+    verb.add_argument("job", metavar="JOBID", help="as Slurm calls it: 12, or 12_3")
+    verb.add_argument("--rank", type=int, default=0, help="whose (0)")
     verb.add_argument("--lines", type=int, default=100, help="how many (100)")
     _only_here(verb)
     verb.set_defaults(command=logs)
@@ -85,8 +86,8 @@ def _logs(verb: argparse.ArgumentParser) -> None:
 def _shell(verb: argparse.ArgumentParser) -> None:
     from bridge.cli.shell import shell
 
-    verb.add_argument("job", metavar="JOBID")
-    verb.add_argument("--rank", type=int, default=0)
+    verb.add_argument("job", metavar="JOBID", help="as Slurm calls it: 12, or 12_3")
+    verb.add_argument("--rank", type=int, default=0, help="whose (0)")
     verb.set_defaults(command=shell)
 
 
@@ -94,7 +95,7 @@ def _signal(verb: argparse.ArgumentParser) -> None:
     from bridge.cli import forward
 
     _add_output(verb, forward.send)
-    verb.add_argument("job", metavar="JOBID")
+    verb.add_argument("job", metavar="JOBID", help="as Slurm calls it: 12, or 12_3")
     verb.add_argument("signal", type=forward.named, metavar="SIGNAL", help="USR1, USR2, HUP, …")
 
 
@@ -150,11 +151,11 @@ def _only_here(verb: argparse.ArgumentParser) -> None:
 
 
 def _add_output(verb: argparse.ArgumentParser, command: Command) -> None:
-    verb.add_argument("-o", "--output", choices=["text", "json"], default="text")
+    verb.add_argument("-o", "--output", choices=["text", "json"], default="text", help="form of the answer; text")
     verb.set_defaults(command=command)
 
 
-_VERBS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str]] = {
+VERBS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str]] = {
     "attach": (_attach, "in a batch script: show the training's output, exit with its exit code"),
     "status": (_status, "this node: runs, reporting tier, connections"),
     "ps": (_ps, "your runs on this node (root: all); where no bridged is, your jobs in Slurm"),

@@ -18,7 +18,9 @@ class JobRule(Section):
     """
 
     account: str | None = Field(default=None, min_length=1)
+    """A job's account in Slurm."""
     partition: str | None = Field(default=None, min_length=1)
+    """A job's partition."""
     qos: str | None = Field(default=None, min_length=1)
     """A job's QOS, which slurmrestd tells the batch node; it needs [slurmrest]."""
     namespace: Label | None = None

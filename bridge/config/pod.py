@@ -15,9 +15,13 @@ class Toleration(Section):
     """One toleration of every pod, besides the one of the bridge's own taint."""
 
     key: str | None = Field(default=None, min_length=1)
+    """The taint's key; every taint's where it is left out."""
     operator: Literal["Exists", "Equal"] | None = None
+    """How `value` is compared; Kubernetes takes Equal by default."""
     value: str | None = None
+    """The taint's value."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """The taint's effect; every one where it is left out."""
 
     def to_manifest(self) -> dict[str, str]:
         """As Kubernetes writes it."""
@@ -62,9 +66,13 @@ class Pod(Section):
     service_account: str = "default"
     """ServiceAccount of the pods; its token is never mounted."""
     scheduler_name: str = "default-scheduler"
+    """Who schedules the pods, once their gates are open."""
     priority_class: str | None = None
+    """PriorityClass of the pods, whatever their spec says."""
     runtime_class: str | None = None
+    """RuntimeClass of the pods, whatever their spec says."""
     image_pull_secrets: tuple[str, ...] = ()
+    """Secrets of the namespace with which every pod's images are pulled."""
     tolerations: tuple[Toleration, ...] = ()
     """Besides the bridge's own taint."""
     rdma: dict[ResourceName, Count] = Field(default_factory=dict)
@@ -136,6 +144,7 @@ class Volume(Section):
     mount_path: str = Field(pattern=r"^/")
     """Default place in the container."""
     read_only: bool = False
+    """Trainings may not write to it."""
 
     @model_validator(mode="after")
     def _has_a_source(self) -> Self:

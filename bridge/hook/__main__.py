@@ -1,4 +1,4 @@
-"""Entry of the hooks: ``python3 -I -S .../bridge/hook/__main__.py prolog|epilog``.
+"""Entry of the hooks: ``python3 -I -S .../bridge/hook/__main__.py prolog|epilog|--version``.
 
 Python keeps no compiled copy of the file that it is given, so this one is as small as can be.
 """

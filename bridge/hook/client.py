@@ -8,6 +8,7 @@ import binascii
 import os
 import time
 
+from bridge import __version__
 from bridge.hook import child as children
 from bridge.hook import conversation, core, markers, paths
 from bridge.hook.job import Job
@@ -32,6 +33,9 @@ else:
 def main(argv: "list[str]") -> None:
     """The process of a hook; never returns."""
     phase = argv[1] if len(argv) == 2 else ""
+    if phase == "--version":
+        os.write(1, ("slurm-k8s-bridge-hook %s\n" % __version__).encode())
+        os._exit(0)
     # No clean-up of the interpreter: the job waits for it.
     os._exit(run(phase, os.environb, paths.SYSTEM, paths.Patience()))
 
@@ -68,6 +72,8 @@ class Hook:
             return self._foreign()
         if self.job.id is None:
             return self.fail(messages.NO_JOB_ID.sentence())
+        if paths.never_set_up(self.paths):
+            return self._unequipped()
         asked = self._ask_around() if self.job.on_batch_node else None
         # Before anybody can start anything for this run: from here on only a proven epilog frees the node.
         markers.write(self.paths.markers, self.job.id, self.job.marker())
@@ -105,6 +111,14 @@ class Hook:
         """slurmd's time-out: SIGKILL follows in 10 ms."""
         code = self.fail(messages.STOPPED.sentence())
         os._exit(code or 1)
+
+    def _unequipped(self) -> int:
+        """A job of ours on a node with the package and nothing else: the node is as good as ever, for other jobs.
+
+        Nothing starts here, so there is no marker; `bridgectl attach` ends the job, with the cause.
+        """
+        self.fallback = 0
+        return self.fail(messages.NO_CONFIGURATION.sentence(path=self.paths.config))
 
     def _foreign(self) -> int:
         """A job that is not ours, while an earlier run may still hold what this job was given."""

@@ -4,7 +4,10 @@ A job must not be able to move either, so neither comes from the environment or 
 slurmd's hooks use ``SYSTEM``, and only a test that calls :func:`bridge.hook.client.run` passes others.
 """
 
+import os
+
 from bridge import wellknown
+from bridge.hook import markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +23,11 @@ class Paths:
         socket: str = wellknown.HOOK_SOCKET,
         proc: str = "/proc",
         scontrol: "Optional[str]" = None,
+        config: str = wellknown.CONFIG_FILE,
     ) -> None:
         self.markers = markers
         self.socket = socket
+        self.config = config
         self.proc = proc
         self.scontrol = scontrol
 
@@ -67,3 +72,26 @@ class Patience:
 
 
 SYSTEM = Paths()
+
+
+def never_set_up(places: "Paths") -> bool:
+    """Whether no bridge has ever worked on this node: no bridge.toml, no socket, no marker of a run.
+
+    What cannot be looked at counts as there: the node is then one whose daemon is away, as ever.
+    """
+    if not (_absent(places.config) and _absent(places.socket)):
+        return False
+    try:
+        return not markers.present(places.markers)
+    except markers.MarkerError:
+        return False
+
+
+def _absent(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        pass
+    return False

@@ -174,6 +174,13 @@ ATTACH_ALONE = Message(
     "the script ends with 75",
     "see `systemctl status slurm-k8s-bridge` there, and submit the job again",
 )
+NODE_UNCONFIGURED = Message(
+    "node-unconfigured",
+    "{host} cannot run containers for Slurm jobs: the bridge is installed on it and was never set up ({path} is not "
+    "there)",
+    "nothing has been run; the script ends with 75, and the node stays in service",
+    "tell the site, and submit the job again with --exclude={host}",
+)
 NO_PROLOG_CAME = Message(
     "no-prolog-came",
     "job {job} asks for the bridge (k8s={path}), but no prolog of it has come to bridged on this node, so it has no "
@@ -276,7 +283,7 @@ NOTHING_TO_RENEW = Message(
     "nothing-to-renew",
     "{path}: holds no token that is bound to a Node",
     "it stays as it is, and ends when it ends",
-    "have an admin run `bridgectl node enroll`; where the site renews it otherwise, stop slurm-k8s-bridge-renew.timer",
+    "have an admin run `bridgectl node enroll`; where the site renews it otherwise, mask slurm-k8s-bridge-renew.timer",
 )
 KUBECONFIG_WITHOUT_CLUSTER = Message(
     "kubeconfig-without-cluster",

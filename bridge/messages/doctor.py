@@ -53,7 +53,7 @@ PYTHON_OLD = Message(
 CONFIG_BAD = Message(
     "config-bad",
     "bridge.toml cannot be used: {fault}",
-    "bridged does not start; hooks wait",
+    "bridged does not start; hooks wait, or, where it never did, bridge jobs end at once",
     "mend it; `bridged --check-config` says when it is good",
 )
 CONFIG_OPEN = Message(

@@ -49,6 +49,12 @@ NO_JOB_ID = Message(
     _FAILS,
     "see that slurmd itself runs this hook, as its Prolog= or Epilog= of slurm.conf",
 )
+NO_CONFIGURATION = Message(
+    "no-configuration",
+    "slurm-k8s-bridge is installed here and was never set up: {path} is not there, nor a socket, nor a marker of a run",
+    "the job gets no pods, and `bridgectl attach` ends it with 75; the node stays in service",
+    "write that file and `systemctl start slurm-k8s-bridge`, or keep jobs with k8s= off this node",
+)
 STOPPED = Message(
     "hook-stopped",
     "ended by SIGTERM (PrologTimeout or EpilogTimeout of slurm.conf, or slurmd's stop)",

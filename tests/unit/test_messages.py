@@ -32,6 +32,8 @@ FACTS = {
     "bridge/cli/shell.py": "a shell's command",
     "bridge/cli/catalogue.py": "heads of a page of the documentation",
     "bridge/cli/exit_codes.py": "a page of the documentation",
+    "bridge/cli/keys.py": "a manual page",
+    "bridge/cli/completion.py": "a script for bash",
     "bridge/cli/table.py": "heads of a page of the documentation",
     "bridge/cli/tiers.py": "a page of the documentation",
     "bridge/cli/timeline.py": "names of stations, and of what is waited for",

@@ -24,6 +24,8 @@ DOCUMENTS = [
     "docs/json.md",
     "docs/reference/doctor.md",
     "docs/node-identity.md",
+    "docs/how-to/install.md",
+    "packaging/selinux/README.md",
     "docs/site-profiles.md",
     "docs/reference/log-events.md",
     "docs/reference/metrics.md",

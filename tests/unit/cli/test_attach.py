@@ -11,6 +11,7 @@ import pytest
 from bridge.cli import attach as module
 from bridge.cli.attach import attach
 from bridge.errors import BridgeError
+from bridge.hook import paths
 from bridge.wire.client import DaemonGone
 
 Frame = dict[str, Any]
@@ -67,6 +68,7 @@ def attached(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         return attach(argparse.Namespace(**{"rank": (), "all": False, "prefix": False} | options))
 
     monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(paths, "SYSTEM", paths.Paths(config=__file__))
     yield run
 
 
@@ -88,6 +90,19 @@ def test_a_daemon_that_takes_no_question_is_given_up_with_what_is_known(attached
     assert "has not taken this job's question for 120 s, so the job ends here and its pods with it" in str(
         given_up.value
     )
+
+
+def test_on_a_node_that_was_never_set_up_the_job_ends_at_once_with_the_cause(
+    attached: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = str(tmp_path / "bridge.toml")
+    nothing = paths.Paths(markers=str(tmp_path / "runs"), socket=str(tmp_path / "hook.sock"), config=config)
+    monkeypatch.setattr(paths, "SYSTEM", nothing)
+    monkeypatch.setenv("SLURMD_NODENAME", "n1")
+    daemon = Daemon([REFUSED])
+    with pytest.raises(BridgeError, match=rf"n1 cannot run .* \({config} is not there\) \[node-unconfigured\]; "):
+        attached(daemon)
+    assert daemon.now == 1000.0
 
 
 @pytest.mark.parametrize("script", [[], [BUSY], [MISMATCH], [REFUSED]])

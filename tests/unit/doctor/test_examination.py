@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 import bridge.doctor.checks
 from bridge.cli.main import main
@@ -88,6 +89,14 @@ def test_the_page_has_every_check() -> None:
         assert rows == [(check.name, check.looks_at) for check in checks]
 
 
+@pytest.fixture
+def logs_of_before() -> Iterator[None]:
+    """Doctor silences the logs of its process, and so of the tests behind it."""
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.mark.usefixtures("logs_of_before")
 def test_on_a_machine_that_is_no_node_everything_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

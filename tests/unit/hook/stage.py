@@ -76,6 +76,8 @@ class Stage:
         self.socket = root / "hook.sock"
         self.home = root / "home"
         self.home.mkdir()
+        self.config = root / "bridge.toml"
+        self.config.touch()
         os.chown(self.home, ML, ML)
         self._listener: socket.socket | None = None
         self._hooks: list[Hook] = []
@@ -101,6 +103,7 @@ class Stage:
 
     def hook(self, phase: str, env: dict[str, str], through: str = 'exec "$@"', /, **patience: float) -> Hook:
         places = {"markers": str(self.markers), "socket": str(self.socket), "scontrol": str(self.scontrol)}
+        places["config"] = str(self.config)
         argv = [sys.executable, "-I", "-S", "-c", _ENTRY, phase, str(ROOT), json.dumps(places)]
         argv.append(json.dumps({"prolog": 5, "foreign": 5, "epilog": 5, "last_word": 5, **patience}))
         argv = ["/bin/sh", "-c", through, "sh", *argv]

@@ -131,6 +131,33 @@ def test_without_a_daemon_the_node_is_at_fault(stage: Stage) -> None:
     assert stage.marked() == ["7"]
 
 
+def test_a_node_that_was_never_set_up_lets_the_job_pass_and_stays_in_service(stage: Stage) -> None:
+    stage.config.unlink()
+    code, said = stage.hook("prolog", stage.job(), prolog=3).ends()
+    assert code == 0
+    assert said.startswith("slurm-k8s-bridge: prolog of job 7 on n1: slurm-k8s-bridge is installed here and was never ")
+    assert f"{stage.config} is not there" in said and "[no-configuration]; write that file and " in said
+    assert "state=resume" not in said
+    assert stage.marked() == [], "and no epilog has anything to prove"
+
+
+@pytest.mark.parametrize("sign", ["config", "socket", "marker", "unlistable markers"])
+def test_one_sign_of_a_bridge_is_enough_to_wait_for_it(stage: Stage, sign: str) -> None:
+    """A file that somebody has removed proves nothing: runs of before may still hold this node's GPUs."""
+    if sign != "config":
+        stage.config.unlink()
+    if sign == "socket":
+        stage.daemon_starts()
+        assert stage._listener is not None
+        stage._listener.close()
+    if sign == "marker":
+        stage.markers.mkdir()
+        (stage.markers / "5").write_text("{}")
+    if sign == "unlistable markers":
+        stage.markers.write_text("")
+    assert stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"), prolog=0.2).ends()[0] == 1
+
+
 def test_a_daemon_of_another_protocol_is_given_time_to_be_replaced(stage: Stage) -> None:
     stage.daemon_starts()
     hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"))
