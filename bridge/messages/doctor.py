@@ -42,7 +42,7 @@ PYTHON_UNUSABLE = Message(
     "python-unusable",
     "{path} does not run with what it needs: {why}",
     "that of the venv: bridged does not start; that of the hooks: every bridge job drains the node",
-    "make the venv as packaging/requirements.py says; for the hooks install the system's python3",
+    "install the package again (without one, make the venv); for the hooks install the system's python3",
 )
 PYTHON_OLD = Message(
     "python-old",

@@ -71,4 +71,5 @@ def _control(root: Path, target: Target, machine: Architecture, version: str) ->
     (control / "control").write_text((_TEMPLATES / "control").read_text().format(**words))
     for name in _SCRIPTS:
         (control / name).write_text((_TEMPLATES / name).read_text())
-        (control / name).chmod(0o755)
+    for path in [control, *control.iterdir()]:
+        path.chmod(0o755 if path.is_dir() or path.name in _SCRIPTS else 0o644)

@@ -20,7 +20,7 @@ _ELSEWHERE = {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "HOME": "/nonexistent"}
 def _made(form: str, target: str, cache: Path, out: Path, umask: int, **environment: str) -> Path:
     words = [sys.executable, "-m", "packer", form, target, "--cache", str(cache), "--out", str(out)]
     variables = {**os.environ, "PYTHONPATH": str(source.PACKAGING), **environment}
-    done = subprocess.run(words, env=variables, umask=umask, check=True, capture_output=True, text=True)
+    done = subprocess.run(words, env=variables, umask=umask, check=True, stdout=subprocess.PIPE, text=True)
     return Path(done.stdout.strip())
 
 

@@ -87,6 +87,14 @@ def test_it_has_what_a_node_needs(files: dict[str, tuple[str, str]]) -> None:
     assert others <= set(files)
 
 
+def test_it_has_manual_pages_and_completion(files: dict[str, tuple[str, str]]) -> None:
+    pages = [path.removeprefix("/usr/share/man/") for path in files if path.startswith("/usr/share/man/")]
+    made = sorted(f"man{page.suffix[1:]}/{page.name}.gz" for page in (source.PACKAGING / "man").iterdir())
+    assert sorted(pages) == made
+    assert {"man1/bridgectl.1.gz", "man8/bridged.8.gz"} <= set(pages)
+    assert "/usr/share/bash-completion/completions/bridgectl" in files
+
+
 def test_configuration_is_the_sites_alone(files: dict[str, tuple[str, str]]) -> None:
     assert {path for path in files if path.startswith("/etc/")} == HOOKS
 

@@ -29,6 +29,7 @@ DOCUMENTS = [
     "docs/site-profiles.md",
     "docs/reference/log-events.md",
     "docs/reference/metrics.md",
+    "docs/reference/packages.md",
     "tests/stack/README.md",
 ]
 README = (ROOT / "README.md").read_text()
