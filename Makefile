@@ -70,9 +70,10 @@ fuzz: ## Every border against bytes from outside, ten minutes each (SECONDS=600,
 	@PYTHON=$(PYTHON) tests/fuzz/fuzz $(FUZZ) $(or $(SECONDS),600) $(TARGETS)
 
 .PHONY: test
-test: ## All of it: lint, unit, integration
+test: ## All of it: lint, unit, packages, integration
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory packages-test
 	@$(MAKE) --no-print-directory integration
 
 .PHONY: stack

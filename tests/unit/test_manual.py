@@ -54,7 +54,7 @@ def test_a_page_is_sound(name: str) -> None:
 def test_no_option_of_bridgectl_is_missing(verb: Verb) -> None:
     begins = "bridgectl " + " ".join(verb.words)
     (text,) = [
-        text for head, text in sections(PAGES["bridgectl.1"]).items() if re.match(rf"{begins}( [\[A-Z]|$)", head)
+        text for head, text in sections(PAGES["bridgectl.1"]).items() if re.match(rf"{begins}( [\[A-Z-]|$)", head)
     ]
     for argument in verb.arguments:
         assert re.search(rf"^\.TP\n{re.escape(', '.join(argument.flags) or argument.value)}( |$)", text, re.MULTILINE)
