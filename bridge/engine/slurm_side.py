@@ -7,7 +7,7 @@ that ends well has none, since each request counts on an API server that a thous
 from dataclasses import dataclass
 
 from bridge import wellknown
-from bridge.engine.state import Judgement, Outcome, Phase, Run
+from bridge.engine.state import Judgement, Outcome, Run
 from bridge.engine.training import stopped
 from bridge.job.faults import Verdict
 from bridge.job.faults.runs import ENDED_BY_SLURM
@@ -52,5 +52,5 @@ def _of_its_training(outcome: Outcome) -> SlurmSide | None:
 
 
 def _is_cause_known(run: Run) -> bool:
-    """Or nobody will learn it any more."""
-    return bool(run.stop_cause) or not run.reporting or run.phase is Phase.RELEASE
+    """Or nobody can be asked. An epilog that comes first gives the run its outcome."""
+    return bool(run.stop_cause) or not run.reporting

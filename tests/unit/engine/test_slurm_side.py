@@ -71,6 +71,12 @@ def test_a_job_that_is_stopped_says_by_what_once_slurm_has_said_it() -> None:
     assert reason == "SlurmJobStopped" and sentence.endswith("while its training ran: time limit")
 
 
+def test_where_slurm_cannot_be_asked_it_says_so_at_once() -> None:
+    story = running().tell(events.NotReporting(99.0, "no token")).tell(events.StopAsked(100.0))
+    reason, sentence = told(story)
+    assert reason == "SlurmJobStopped" and "scancel, time limit or preemption" in sentence
+
+
 def test_at_the_epilog_it_says_what_is_known() -> None:
     story = running().tell(events.StopAsked(100.0)).tell(events.EpilogBegan(101.0))
     reason, sentence = told(story)
