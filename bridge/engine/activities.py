@@ -125,6 +125,16 @@ class TellShare:
 
 
 @dataclass(frozen=True)
+class TellSlurmSide:
+    """Say by an event of the workload with this uid what Slurm's side of the run is, once and if that can be done."""
+
+    uid: str
+    reason: str
+    sentence: str
+    lane: ClassVar[str] = "slurm-side"
+
+
+@dataclass(frozen=True)
 class ReadRefusals:
     """Read the events of a workload that has no pods: a quota or an admission refusal stands there."""
 
@@ -291,4 +301,4 @@ Retried = (
     | ProveGone
 )
 Endless = PollJob | WatchWorkload | WatchPods | FollowEvents | FollowLog
-Activity = Retried | Endless | ScanNode
+Activity = Retried | Endless | TellSlurmSide | ScanNode

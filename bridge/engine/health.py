@@ -55,8 +55,10 @@ class Health:
     ) -> None:
         """An activity has come to its end with this event, and with this error where it failed; ``apart`` names the
         namespace of its run where that has a credential of its own."""
-        if isinstance(activity, do.FollowLog):
-            return  # the kubelet's answer through the API server: it says nothing about either server
+        if isinstance(activity, do.FollowLog | do.TellSlurmSide):
+            # The kubelet's answer through the API server says nothing about either server; nor does what is tried once,
+            # whether it came to something or not.
+            return
         row = event.fault if isinstance(event, events.Failed) else ""
         for_good = isinstance(event, events.NotReporting)
         self._enter(server_of(activity, apart), Contact(at, _fault(event), row, for_good), error)

@@ -6,6 +6,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+import structlog
+
 from bridge import clock, wellknown
 from bridge.config import Config
 from bridge.engine import activities as do
@@ -13,13 +15,23 @@ from bridge.engine import events
 from bridge.engine.executor import Task, Work
 from bridge.engine.node_reading import NodeReadings, Reading
 from bridge.engine.state import Run
-from bridge.errors import Conflict, NotFound
+from bridge.errors import BridgeError, Conflict, NotFound
 from bridge.job.faults import Finding, observed, runs
 from bridge.job.faults.nodes import Look, NodeFacts, node_facts, node_finding
 from bridge.kube.api import Kubelet, Kubernetes, Object
 
-_NAMES = {wellknown.REASON_NODE_FAULT: "node-fault", wellknown.REASON_SHARE: "share"}  # in an event's own name
-_MESSAGE_LIMIT = 1000  # characters; the API server takes 1,024 in an event's message
+_NAMES = {  # in an event's own name; a run has one Slurm side
+    wellknown.REASON_NODE_FAULT: "node-fault",
+    wellknown.REASON_SHARE: "share",
+    wellknown.REASON_GIVEN_UP: "slurm-side",
+    wellknown.REASON_STOPPED: "slurm-side",
+    wellknown.REASON_FAILED: "slurm-side",
+}
+_MESSAGE_LIMIT = 1000  # bytes; the API server takes 1,024 in an event's message
+
+_PYTORCHJOB = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob"}
+
+log = structlog.get_logger()
 
 
 class NodeWork:
@@ -53,6 +65,7 @@ class NodeWork:
             do.LookAtNode: _of(self._look),
             do.CountNodeFaults: _of(self._count),
             do.TellShare: _of(self._tell_share),
+            do.TellSlurmSide: _of(self._tell_slurm_side),
         }
 
     def _prove(self, task: Task, activity: do.ProveNode) -> events.Event:
@@ -131,7 +144,7 @@ class NodeWork:
         # About the workload: an event about a Node would have to lie in the namespace `default`. All of them lie in one
         # namespace, whatever that of the workload is, since the other nodes count them there.
         run, there = task.run, self._namespace
-        about = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": run.name}
+        about = _PYTORCHJOB | {"name": run.name}
         about |= {"uid": run.workload_uid} if run.workload_uid and self._namespace_of(run) == there else {}
         self._tell(run, there, about, wellknown.REASON_NODE_FAULT, activity.sentence)
         told = self._kube.events_because(there, wellknown.REASON_NODE_FAULT)
@@ -146,6 +159,14 @@ class NodeWork:
         self._tell(task.run, self._namespace_of(task.run), about, wellknown.REASON_SHARE, activity.sentence)
         return events.ShareTold(clock.now())
 
+    def _tell_slurm_side(self, task: Task, activity: do.TellSlurmSide) -> None:
+        """Tried once: an API server that does not answer has more urgent work, and the epilog waits for nobody."""
+        about = _PYTORCHJOB | {"name": task.run.name, "uid": activity.uid}
+        try:
+            self._tell(task.run, self._namespace_of(task.run), about, activity.reason, activity.sentence)
+        except BridgeError as error:
+            log.info("slurm_side_not_told", reason=activity.reason, error=str(error))
+
     def _tell(self, run: Run, namespace: str, about: Object, reason: str, sentence: str) -> None:
         """An event of which this node is the source; one for each reason."""
         moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -156,7 +177,7 @@ class NodeWork:
             "involvedObject": about | {"namespace": namespace},
             "type": "Warning",
             "reason": reason,
-            "message": sentence[:_MESSAGE_LIMIT],
+            "message": sentence.encode(errors="replace")[:_MESSAGE_LIMIT].decode(errors="ignore"),
             "source": {"component": wellknown.EVENT_SOURCE, "host": self._source(run)},
             "firstTimestamp": moment,
             "lastTimestamp": moment,

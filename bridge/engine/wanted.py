@@ -14,6 +14,7 @@ from bridge.engine.activities import Activity
 from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment, minutes_waited
 from bridge.engine.release import last_moment as last_release_moment
 from bridge.engine.release import member_patience
+from bridge.engine.slurm_side import slurm_side
 from bridge.engine.state import Effort, Phase, Run, Workload
 from bridge.engine.training import FAILURE_GRACE
 from bridge.job.gate import opening
@@ -31,8 +32,8 @@ def wanted(run: Run, at: float) -> frozenset[Activity]:
     if run.phase is Phase.RELEASED:
         return frozenset()
     if run.phase is Phase.RELEASE:
-        return frozenset([*_release(run, at), *_draining(run)])
-    lasting = [*_watches(run, at), *_logs(run), *_unwanted_workload(run), *_draining(run)]
+        return frozenset([*_release(run, at), *_draining(run), *_telling(run)])
+    lasting = [*_watches(run, at), *_logs(run), *_unwanted_workload(run), *_draining(run), *_telling(run)]
     return frozenset([*lasting, *_preparing(run, at), *_own_node(run, at), *_slurm(run)])
 
 
@@ -182,6 +183,12 @@ def _slurm(run: Run) -> Iterator[Activity]:
 def _draining(run: Run) -> Iterator[Activity]:
     if run.drain is Effort.WANTED:
         yield do.DrainNode(run.drain_reason, run.tried("drain"))
+
+
+def _telling(run: Run) -> Iterator[Activity]:
+    side = slurm_side(run)
+    if side is not None:
+        yield do.TellSlurmSide(run.workload_uid, side.reason, side.sentence)
 
 
 def _unwanted_workload(run: Run) -> Iterator[Activity]:

@@ -155,6 +155,7 @@ SHARE_OF_GPUS = Message(
 UNSCANNED = "no hook has scanned the node yet"
 PODS_STAY = "Kubernetes still shows its pods here"
 WORKLOAD_STAYS = "its workload is not deleted yet"
+GAVE_UP = "the prolog gave up, verdict {verdict}: {sentence}"
 ENDED_IN_PROLOG = "it ended while its prolog waited"
 KUBELET_UNREADY = ", and the kubelet of {node} is not Ready ({why})"
 HELD_UNTIL_MENDED = "{lead}, held: {sentence}; when it is mended: {release}"

@@ -159,6 +159,23 @@ def test_a_fault_told_of_another_node(thief: Caller) -> None:
     assert status == 201, answer
 
 
+def test_slurms_side_told_of_something_else(thief: Caller) -> None:
+    told = fault("compute1", "SlurmJobFailed") | {"message": "failed"}
+    about = told["involvedObject"] | {"name": "slurm-x-1-0"}
+    for event in (
+        told,
+        told | {"involvedObject": about | {"kind": "Pod", "apiVersion": "v1"}},
+        told | {"involvedObject": about, "message": "x" * 1025},
+    ):
+        refused(thief.ask("POST", f"{JOBS}/events{_DRY}", event), "event-about: ")
+    refused(
+        thief.ask("POST", f"{JOBS}/events{_DRY}", fault("compute2", "SlurmJobFailed") | {"involvedObject": about}),
+        "event-source: ",
+    )
+    status, answer = thief.ask("POST", f"{JOBS}/events{_DRY}", told | {"involvedObject": about})
+    assert status == 201, answer
+
+
 def test_somebody_else_by_impersonation(thief: Caller) -> None:
     for headers in (
         {"Impersonate-User": "system:serviceaccount:slurm-k8s-bridge:compute2"},

@@ -12,20 +12,21 @@ from .images import ensure_image
 from .places import CHECKOUT, STACK, cache, digest, run_dir
 
 _SUITE = "trixie"  # of the nodes' image
-# What the package is made of, and with it the cluster's side and the site's configuration.
-_SOURCES = ("bridge", "docs", "packaging", "slurm", "LICENSE", "README.md", "SECURITY.md", "setup.cfg")
-_CLUSTERS = ("rbac", "tests/stack/compute/bridge.toml")
+# What the package is made of; pages alone are no reason to install it anew.
+_SOURCES = ("bridge", "docs", "packaging", "rbac", "slurm", "setup.cfg")
+_PAGES = ("CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md")
+_SITES = "tests/stack/compute/bridge.toml"
 _IMAGE = "product"
 
 
 def product() -> str:
     """What tells this checkout's product, with its configuration, from any other."""
-    return digest([CHECKOUT / name for name in (*_SOURCES, *_CLUSTERS)])
+    return digest([CHECKOUT / name for name in (*_SOURCES, _SITES)])
 
 
 def ensure_package() -> Path:
     """Have the nodes' package of this checkout; return its file."""
-    folder = cache() / "product" / digest([_SUITE, *(CHECKOUT / name for name in _SOURCES)])
+    folder = cache() / "product" / digest([_SUITE, *(CHECKOUT / name for name in (*_SOURCES, *_PAGES))])
     package = folder / "package.deb"
     if package.exists():
         say("package of the nodes: already there, in the cache")

@@ -207,7 +207,8 @@ def dead(world: World, node: Node) -> None:
 
 def told(world: World) -> list[tuple[str, str]]:
     """The nodes that told of a fault, and of which."""
-    return [(event["source"]["host"], event["message"]) for event in world.kube.all("event")]
+    told = world.kube.events_because(NAMESPACE, "SlurmNodeFault")
+    return [(event["source"]["host"], event["message"]) for event in told]
 
 
 def test_a_node_whose_kubelet_is_dead_drains_itself_and_lets_the_job_go(world: World) -> None:
