@@ -49,17 +49,12 @@ class Root:
         shutil.copy2(file, self.folder / "tmp" / file.name)
         return f"/tmp/{file.name}"
 
-    def interpreter(self, version: str) -> None:
-        """Have this machine's Python of that version, under the name that EL gives it. Raises FileNotFoundError."""
+    def interpreter(self, version: str, prefix: Path) -> None:
+        """Have this machine's Python of that version, which lies below ``prefix``, under the name that EL gives it."""
         name = f"python{version}"
-        if (self.folder / "usr/bin" / name).exists():
-            return
-        asked = subprocess.run(
-            [name, "-c", "import sys; print(sys.base_prefix)"], check=True, capture_output=True, text=True
-        )
-        prefix = Path(asked.stdout.strip())
-        shutil.copytree(prefix, self.folder / prefix.relative_to("/"), symlinks=True)
-        (self.folder / "usr/bin" / name).symlink_to(prefix / "bin" / name)
+        if not self.has(f"usr/bin/{name}"):
+            shutil.copytree(prefix, self.folder / prefix.relative_to("/"), symlinks=True, dirs_exist_ok=True)
+            (self.folder / "usr/bin" / name).symlink_to(prefix / "bin" / name)
 
     def lay(self, name: str) -> None:
         """An empty file, with its folders."""
@@ -73,6 +68,18 @@ class Root:
     def enabled(self) -> set[str]:
         """Units that the next boot would start."""
         return {path.name for path in (self.folder / "etc/systemd/system").glob(f"*.wants/{NAME}*")}
+
+
+def prefix_of(version: str) -> Path | None:
+    """Where this machine has a Python of that version, pyenv's among them; None where it has none."""
+    name = f"python{version}"
+    found = [shutil.which(name), *Path.home().glob(f".pyenv/versions/{version}.*/bin/{name}")]
+    for program in filter(None, found):
+        # pyenv's own program of that name ends with 127 where no version was chosen.
+        asked = _run([str(program), "-c", "import sys; print(sys.base_prefix)"], check=False)
+        if asked.returncode == 0:
+            return Path(asked.stdout.strip())
+    return None
 
 
 def _run(words: list[str], *, check: bool) -> subprocess.CompletedProcess[str]:

@@ -1,13 +1,12 @@
 """Installed, upgraded, removed, purged in a root where no systemd runs; the stack has tests on nodes that run."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from packer import source
 from packer.source import NAME
-from tests.packages.root import Root
+from tests.packages.root import Root, prefix_of
 from tests.packages.test_contents import HOOKS
 
 _CONFIG, _RUN = f"etc/{NAME}/bridge.toml", f"var/lib/{NAME}/runs/7"
@@ -62,9 +61,11 @@ def test_a_deb_from_its_installation_to_its_purge(root: Root, debs: tuple[Path, 
     assert root.run("getent", "passwd", NAME, check=False).stdout == ""
 
 
-@pytest.mark.skipif(shutil.which("python3.12") is None, reason="the interpreter that the rpm requires is not here")
 def test_an_rpm_from_its_installation_to_its_removal(root: Root, rpms: tuple[Path, Path]) -> None:
-    root.interpreter("3.12")
+    prefix = prefix_of("3.12")
+    if prefix is None:
+        pytest.skip("this machine has no Python 3.12, the interpreter that the rpm requires")
+    root.interpreter("3.12", prefix)
     _check_installed(root, _install_rpm(root, rpms[0]))
     assert root.rpm("--verify", "--nodeps", NAME).stdout == ""
     root.lay(_CONFIG)
