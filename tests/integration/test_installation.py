@@ -1,5 +1,6 @@
 """The life of an installation on a node: installed, upgraded, taken back, removed, purged, half there."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from .stack import Stack, eventually
 _NODE = "compute1"
 _ON_IT = ("-N1", f"--nodelist={_NODE}")
 _LATER = "99.0.0"
+_PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "install.md"
 _HOOKS = ("/etc/slurm/prolog.d/50-slurm-k8s-bridge", "/etc/slurm/epilog.d/50-slurm-k8s-bridge")
 
 
@@ -90,8 +92,13 @@ def test_purged_it_leaves_nothing(mended: Stack) -> None:
 def test_without_a_config_it_starts_nothing_drains_nothing_and_says_what_to_do(mended: Stack) -> None:
     stack = mended
     packages.away(stack, _NODE, "purge")
+    through = stack.submit(None, *_ON_IT, script="echo began; until [ -e go ]; do sleep 0.2; done; echo ended")
+    eventually(lambda: stack.output(through) == "began\n", 30, "a job that runs meanwhile")
     said = packages.install(stack, _NODE, packages.own_package(stack))
     assert f"{ETC}/bridge.toml" in said
+    stack.exec("login", "touch", f"{through.directory}/go", user="ml")
+    stack.await_ended([through], 60)
+    assert stack.output(through) == "began\nended\n"
     # What a boot would do.
     stack.sh(_NODE, "systemctl daemon-reload; systemctl start multi-user.target")
     units = (UNIT, "slurm-k8s-bridge-hook.socket", "slurm-k8s-bridge-user.socket")
@@ -118,3 +125,55 @@ def test_on_a_node_that_is_half_installed_no_job_of_ours_starts(mended: Stack) -
     stack.exec("slurmctld", "scontrol", "release", str(ours.id), check=False)
     stack.await_end(ours, 120)
     assert stack.output(ours).endswith("began\n")
+
+
+def block(language: str, beginning: str) -> str:
+    """The one block of the install page that begins so."""
+    (found,) = re.findall(
+        rf"^```{language}\n({re.escape(beginning)}.*?)^```$", _PAGE.read_text(), re.MULTILINE | re.DOTALL
+    )
+    return str(found)
+
+
+def with_the_sites_words(stack: Stack, text: str) -> str:
+    """A block with this site's names in the place of the page's."""
+    ours = {
+        '"alps"': '"demo"',
+        "https://slurmrestd.example:6820": "https://slurmrestd:6820",
+        "registry.example/pause:3": stack.images["pause"],
+        "registry.example/python:3.12": stack.images["train"],
+        "max_cpus = 94": "max_cpus = 2",
+        "980Gi": "4Gi",
+    }
+    for theirs, own in ours.items():
+        text = text.replace(theirs, own)
+    assert "example" not in text
+    return text
+
+
+def test_a_node_set_up_by_the_page_alone_passes_doctor_and_runs_a_job(mended: Stack) -> None:
+    """Steps 3 to 7 of docs/how-to/install.md; the stack is what its steps 1 and 2 make."""
+    stack, credential = mended, f"{STATE}/credential/kubeconfig"
+    packages.away(stack, _NODE, "purge")
+    packages.install(stack, _NODE, packages.own_package(stack))
+    assert packages.state_of(stack, _NODE) == "inactive"
+    enroll = ("bridgectl", "node", "enroll", _NODE, "--server", "https://kube-apiserver:6443")
+    kubeconfig = stack.exec("login", *enroll)
+    owner = ("-o", packages.NAME, "-g", packages.NAME, "-m", "0600")
+    stack.exec(_NODE, "install", *owner, "/dev/stdin", credential, stdin=kubeconfig)
+    # What the page leaves to the site: slurmrestd of the stack has a certificate of its own authority.
+    stack.exec(_NODE, "install", "-m", "0644", "/stack/node/slurmrestd-ca.pem", f"{ETC}/slurmrestd-ca.pem")
+    authority = f'ca_file = "{ETC}/slurmrestd-ca.pem"'
+    toml = with_the_sites_words(stack, block("toml", "[cluster]")).replace("[pod]", f"{authority}\n[pod]")
+    stack.exec(_NODE, "install", "-m", "0644", "/dev/stdin", f"{ETC}/bridge.toml", stdin=toml)
+    assert stack.exec(_NODE, "bridged", "--check-config") == f"{ETC}/bridge.toml: good\n"
+    stack.sh(_NODE, block("", "systemctl start").splitlines()[0])
+    packages.await_daemon(stack, _NODE)
+    doctor = stack.sh(_NODE, "bridgectl doctor; echo exit $?")
+    assert doctor.endswith("exit 0\n"), doctor
+    directory = stack.new_directory("ml", "first")
+    stack.write(f"{directory}/first.yaml", with_the_sites_words(stack, block("yaml", "apiVersion")))
+    commands = [line[2:] for line in block("", "$ bridgectl check").splitlines() if line.startswith("$ ")]
+    said = stack.exec("login", "sh", "-e", "-c", f"cd {directory}; " + "; ".join(commands), user="ml")
+    assert sorted(said.splitlines()[-2:]) == ["rank 0 on compute1", "rank 1 on compute2"]
+    stack.await_idle()
