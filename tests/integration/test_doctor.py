@@ -61,6 +61,13 @@ def doctored(stack: Stack, node: str, *words: str) -> tuple[int, dict[str, str],
     return int(code), {check["name"]: check["state"] for check in answer["checks"]}, {each["name"] for each in told}
 
 
+def told_under(stack: Stack, node: str, environment: str) -> set[str]:
+    """The names of what doctor tells with these variables in its environment."""
+    script = f"{environment} bridgectl doctor -o json --image {stack.images['small']} || true"
+    answer: dict[str, Any] = json.loads(stack.sh(node, script))
+    return {each["name"] for check in answer["checks"] for each in check["told"]}
+
+
 def examined(stack: Stack, node: str) -> tuple[int, dict[str, str], set[str]]:
     """All of a node."""
     return doctored(stack, node, "--image", stack.images["small"])
@@ -235,6 +242,58 @@ metadata: {name: doctored, namespace: NAMESPACE}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: slurm-k8s-bridge}
 subjects: [{kind: ServiceAccount, name: compute1, namespace: slurm-k8s-bridge}]
 """
+
+
+_ORDER = "/etc/systemd/system/slurm-k8s-bridge.service"
+_BOOT = "/proc/sys/kernel/random/boot_id"
+
+
+def test_a_machine_that_is_another_one_or_lacks_its_python_is_found(stack: Stack) -> None:
+    with ExitStack() as broken:
+        broken.enter_context(
+            changed(stack, "compute1", "mv /usr/bin/python3 /usr/bin/.python3", "mv /usr/bin/.python3 /usr/bin/python3")
+        )
+        unit = "/usr/lib/systemd/system/slurm-k8s-bridge.service"
+        late = f"sed '/^Before=/d' {unit} >{_ORDER} && systemctl daemon-reload"
+        broken.enter_context(changed(stack, "compute1", late, f"rm {_ORDER} && systemctl daemon-reload"))
+        other = f"cat /proc/sys/kernel/random/uuid >/run/other-boot && mount --bind /run/other-boot {_BOOT}"
+        broken.enter_context(changed(stack, "compute1", other, f"umount {_BOOT}"))
+        code, _, told = examined(stack, "compute1")
+        assert code == 1
+        assert told >= {"python-unusable", "unit-after-slurmd", "node-other"}
+    eventually(lambda: is_good(stack, "compute1"), 30, "a whole node")
+
+
+def test_a_clock_that_is_wrong_is_found(stack: Stack) -> None:
+    library = stack.sh("compute1", "ls /usr/lib/*/faketime/libfaketime.so.1").strip()
+    assert "doctor-clock-off" in told_under(stack, "compute1", f"LD_PRELOAD={library} FAKETIME=+5m")
+    assert "doctor-clock-off" not in told_under(stack, "compute1", f"LD_PRELOAD={library} FAKETIME=+5s")
+
+
+def test_a_user_with_too_few_rights_for_its_tier_is_found(stack: Stack) -> None:
+    with stack.service_token("service", "compute1") as keys:
+        assert "service-user-low" not in examined(stack, "compute1")[2]
+        with stack.configured("compute1", slurmrest=keys | {"tier": "administrator"}):
+            assert "service-user-low" in examined(stack, "compute1")[2]
+    eventually(lambda: is_good(stack, "compute1"), 30, "a whole node")
+
+
+_CRD = "pytorchjobs.kubeflow.org"
+_SPEC = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/nprocPerNode"
+
+
+def test_an_operator_that_is_too_old_is_found(stack: Stack) -> None:
+    """Its PyTorchJob lacks a field that the bridge writes."""
+    crd = json.loads(stack.kubectl("get", "crd", _CRD, "-o", "json"))
+    spec = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    field = spec["properties"]["nprocPerNode"]
+    stack.kubectl("patch", "crd", _CRD, "--type=json", "-p", json.dumps([{"op": "remove", "path": _SPEC}]))
+    try:
+        eventually(lambda: "operator-old" in examined(stack, "compute1")[2], 30, "a PyTorchJob of long ago")
+    finally:
+        back = [{"op": "add", "path": _SPEC, "value": field}]
+        stack.kubectl("patch", "crd", _CRD, "--type=json", "-p", json.dumps(back))
+    eventually(lambda: is_good(stack, "compute1"), 60, "a whole node")
 
 
 def test_a_kubeconfig_of_another_node_and_a_name_that_kubernetes_does_not_know(stack: Stack) -> None:
