@@ -40,6 +40,12 @@ class Root:
         """A command in it; stdout and stderr are one."""
         return _run(["chroot", str(self.folder), *words], check=check)
 
+    def started(self, *words: str) -> subprocess.Popen[str]:
+        """A program in it that goes on, with a /proc of its own; stdout and stderr are one."""
+        mounted = 'mount -t proc proc /proc && exec "$@"'
+        command = ["unshare", "--mount", "chroot", str(self.folder), "sh", "-c", mounted, "sh", *words]
+        return subprocess.Popen(command, env=_OUTSIDE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
     def rpm(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """This machine's rpm on it. Its database knows no package but ours, so nothing that ours requires."""
         return _run(["rpm", "--root", str(self.folder), *words], check=check)
@@ -58,8 +64,12 @@ class Root:
 
     def lay(self, name: str) -> None:
         """An empty file, with its folders."""
+        self.write(name, "")
+
+    def write(self, name: str, text: str) -> None:
+        """A file, with its folders."""
         (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.folder / name).touch()
+        (self.folder / name).write_text(text)
 
     def has(self, name: str) -> bool:
         """Whether there is such a file, link or folder."""

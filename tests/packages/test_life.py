@@ -1,5 +1,6 @@
 """Installed, upgraded, removed, purged in a root where no systemd runs; the stack has tests on nodes that run."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,39 @@ def _check_installed(root: Root, said: str) -> None:
     assert list((root.folder / "usr/lib" / NAME / "bridge/hook/__pycache__").glob("client.*.pyc"))
 
 
+_LEAST = """
+[cluster]
+name = "alps"
+tag = "alps"
+[kubernetes]
+kubeconfig = "/var/lib/slurm-k8s-bridge/credential/kubeconfig"
+[pod]
+max_cpus = 2
+max_memory = "4Gi"
+"""
+
+
+def _check_started(root: Root) -> None:
+    """It serves hooks before it has ever reached a server, and ends when it is told to."""
+    root.write(_CONFIG, _LEAST)
+    root.run("install", "-d", f"/var/lib/{NAME}/journal")  # as systemd does for the unit
+    daemon = root.started("bridged")
+    assert daemon.stdout is not None
+    said: list[str] = []
+    try:
+        for line in daemon.stdout:
+            said.append(line)
+            if '"ready"' in line:
+                break
+        assert '"ready"' in said[-1], "".join(said)
+        assert json.loads(said[-1])["version"] == source.version()
+        assert root.has(f"run/{NAME}/hook.sock")
+    finally:
+        daemon.terminate()
+        daemon.communicate()
+    assert daemon.returncode == 0
+
+
 def _check_removed(root: Root) -> None:
     assert root.enabled() == set()
     gone = [*(hook.lstrip("/") for hook in HOOKS), f"usr/lib/{NAME}", "usr/bin/bridgectl"]
@@ -42,7 +76,7 @@ def _check_removed(root: Root) -> None:
 
 def test_a_deb_from_its_installation_to_its_purge(root: Root, debs: tuple[Path, Path]) -> None:
     _check_installed(root, _install_deb(root, debs[0]))
-    root.lay(_CONFIG)
+    _check_started(root)
     root.run("systemctl", "--root=/", "disable", f"{NAME}.service")
     assert "no-config-yet" not in _install_deb(root, debs[1])
     assert root.enabled() == _ENABLED - {f"{NAME}.service"}  # the admin's word stays
@@ -68,7 +102,7 @@ def test_an_rpm_from_its_installation_to_its_removal(root: Root, rpms: tuple[Pat
     root.interpreter("3.12", prefix)
     _check_installed(root, _install_rpm(root, rpms[0]))
     assert root.rpm("--verify", "--nodeps", NAME).stdout == ""
-    root.lay(_CONFIG)
+    _check_started(root)
     root.run("systemctl", "--root=/", "disable", f"{NAME}.service")
     assert "no-config-yet" not in _install_rpm(root, rpms[1])
     assert root.enabled() == _ENABLED - {f"{NAME}.service"}
