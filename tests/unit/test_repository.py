@@ -12,26 +12,12 @@ from bridge.job.render import render
 from tests.unit.job.given import placement, site
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [
-    "README.md",
-    "ARCHITECTURE.md",
-    "CHANGELOG.md",
-    "SECURITY.md",
-    "docs/exit-codes.md",
-    "docs/faults.md",
-    "docs/manifests.md",
-    "docs/messages.md",
-    "docs/json.md",
-    "docs/reference/doctor.md",
-    "docs/node-identity.md",
-    "docs/how-to/install.md",
-    "packaging/selinux/README.md",
-    "docs/site-profiles.md",
-    "docs/reference/log-events.md",
-    "docs/reference/metrics.md",
-    "docs/reference/packages.md",
-    "tests/stack/README.md",
-]
+_FOREIGN = ("tests/manifests", "tests/fuzz")
+DOCUMENTS = sorted(
+    str(path.relative_to(ROOT))
+    for path in ROOT.rglob("*.md")
+    if not str(path.relative_to(ROOT)).startswith((".", *_FOREIGN))
+)
 README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 
@@ -41,12 +27,28 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
+def anchors(document: Path) -> set[str]:
+    """What a link may name in it, as GitHub makes it of each heading."""
+    text = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_there_are_documents() -> None:
+    assert {"README.md", "CONTRIBUTING.md", "docs/how-to/install.md", "tests/stack/README.md"} <= set(DOCUMENTS)
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_links_lead_somewhere(name: str) -> None:
     document = ROOT / name
-    links = re.findall(r"\]\(([^)#]+)\)", document.read_text())
-    missing = [link for link in links if not link.startswith("https:") and not (document.parent / link).exists()]
-    assert missing == []
+    links = re.findall(r"\]\(([^)\s]+)\)", document.read_text())
+    for link in links:
+        if link.startswith("https:"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = document.parent / path if path else document
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
 
 
 def test_files_that_architecture_names_exist() -> None:
