@@ -36,15 +36,6 @@ come: a server that is killed while it has more to send than is taken leaves no 
 _UNUSABLE = (ConfigException, yaml.YAMLError, OSError, AttributeError, KeyError, TypeError, ValueError)
 
 
-def allow_idle(response: Response, seconds: float) -> None:
-    """From now on so much time may pass between two reads of this answer. Not by way of its connection, which has no
-    socket any more where the server ends it with the answer."""
-    head = getattr(response, "_fp", None)
-    body = getattr(head, "fp", None)  # None where the answer is over already
-    if body is not None:
-        body.raw._sock.settimeout(seconds)
-
-
 class Session:
     """A kubeconfig as it was when it was read: the address, the credential and a pool of connections.
 

@@ -23,7 +23,7 @@ from bridge.errors import RemoteError, Unauthenticated, Unavailable
 from bridge.kube.answers import decoded, refusal
 from bridge.kube.api import Object
 from bridge.kube.credentials import Credentials
-from bridge.kube.library import TRANSPORT_ERRORS, Response, Session, Timeout, allow_idle
+from bridge.kube.library import TRANSPORT_ERRORS, Response, Session, Timeout
 from bridge.kube.patience import Patience
 from bridge.kube.standing import ServerClock, Standing, why_refused, why_untrusted
 
@@ -145,20 +145,12 @@ class Transport:
             asked["continue"] = str(metadata["continue"])
             asked.pop("resourceVersion", None)  # the continuation has its own, and the server refuses both
 
-    def open(self, request: Request, idle: float, prompt: bool = False) -> Response:
-        """A long answer, to be read and closed by the caller; ``idle``: seconds between two reads at most. ``prompt``:
-        its beginning comes at once, and is waited for as any other call's answer."""
+    def open(self, request: Request, idle: float) -> Response:
+        """A long answer, to be read and closed by the caller; ``idle``: seconds between two reads at most."""
         seconds = self._patience.seconds
-        response = self._promptly(request, idle) if prompt else self._send(request, (seconds, idle))
+        response = self._send(request, (seconds, idle))
         if response.status != 200:
             raise self._refusal(response, _drained(response, time.monotonic() + seconds))
-        return response
-
-    def _promptly(self, request: Request, idle: float) -> Response:
-        with self._patience.of_a_call() as seconds:
-            response = self._send(request, seconds)
-        if response.status == 200:
-            allow_idle(response, idle)
         return response
 
     def text(self, request: Request) -> bytes:

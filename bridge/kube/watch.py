@@ -11,7 +11,6 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from functools import partial
 from random import uniform
 from threading import Event
 
@@ -112,9 +111,7 @@ class Watch:
             "timeoutSeconds": str(int(life)),
         }
         request = Request("GET", self._path, query)
-        # The API server sends the head of a watch before it has anything to tell.
-        opening = partial(self._transport.open, request, life + _GRACE, prompt=True)
-        with closing(chunks(opening, self._stop)) as source:
+        with closing(chunks(lambda: self._transport.open(request, life + _GRACE), self._stop)) as source:
             for line in pieces(source, _LINE_LIMIT):
                 yield from self._read(line)
                 self._recovered()

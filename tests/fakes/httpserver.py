@@ -41,12 +41,10 @@ class Reply:
 
 @dataclass(frozen=True)
 class Stream:
-    """A chunked answer; then it ends properly, is cut ("cut"), or hangs till the server closes ("hang"). ``after``:
-    seconds between its head and its first chunk."""
+    """A chunked answer; then it ends properly, is cut ("cut"), or hangs till the server closes ("hang")."""
 
     chunks: tuple[bytes, ...]
     then: str = "end"
-    after: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        self.server.owner.closing.wait(stream.after)
         for chunk in stream.chunks:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
         if stream.then == "end":

@@ -10,7 +10,6 @@ from structlog.testing import capture_logs
 from bridge.kube import watch
 from bridge.kube.api import Change, Observation, Selector
 from bridge.kube.client import KubernetesClient
-from bridge.kube.patience import Patience
 from tests.fakes.httpserver import Drop, Reply, ScriptedServer, Silence, Stream
 from tests.unit.kube.conftest import Connect
 
@@ -149,30 +148,6 @@ def test_a_half_open_connection_is_given_up(
         ("synced", ""),
         ("seen", "uid-a"),
     ]
-
-
-def test_a_watch_that_nobody_answers_is_asked_for_again_as_soon_as_any_other_call(
-    server: ScriptedServer, connect: Connect, stop: Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watch, "_LIFE", (5.0, 5.0))
-    server.answers(pods(version=7), Silence(), Stream((event("ADDED", pod("a")),), "hang"))
-    client = connect(server.url)
-    client._transport._patience = Patience(0.3)
-    began = time.monotonic()
-    assert take(client.watch_pods("ns", Selector(), stop), 2) == [("synced", ""), ("seen", "uid-a")]
-    assert time.monotonic() - began < 4.0
-    assert client._transport.patience() == 0.3  # twice as much behind the silence, and half of it behind the answer
-
-
-def test_a_watch_that_was_answered_may_be_idle_for_longer_than_a_call(
-    server: ScriptedServer, connect: Connect, stop: Event
-) -> None:
-    late, another = (Stream((event("ADDED", pod(name)),), "hang", after) for name, after in (("a", 1.0), ("b", 0.0)))
-    server.answers(pods(version=7), late, another)
-    client = connect(server.url)
-    client._transport._patience = Patience(0.3)
-    assert take(client.watch_pods("ns", Selector(), stop), 2) == [("synced", ""), ("seen", "uid-a")]
-    assert len(server.received) == 2
 
 
 @pytest.mark.parametrize("answer", [Stream((), "hang"), Silence()])
