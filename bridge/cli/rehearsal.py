@@ -1,7 +1,7 @@
 """What a prolog would make of a spec file, without a job: `bridgectl check` and `bridgectl render`.
 
 The way is the prolog's own, from the allocation to the object; only the allocation is made up, of options that are
-named as sbatch's. Nobody is asked: no Slurm, no Kubernetes, no bridged.
+named as sbatch's. No Slurm is asked, and no bridged; Kubernetes by `check` alone, where its caller has a kubeconfig.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from bridge import wellknown
+from bridge.cli import dry_run
 from bridge.config import Config, load
 from bridge.engine.placing import Made, rendered
 from bridge.engine.rules import Rules
@@ -54,14 +55,19 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 def check(options: argparse.Namespace) -> int:
     """`bridgectl check`: what would be set and translated, or every reason why the job would be refused."""
     made, reasons = _tried(options)
-    notices = made.notices if made else ()
+    said = dry_run.asked(json.loads(made.manifest)) if made and not options.offline else None
+    reasons += said.reasons if said else ()
+    notices = [*(made.notices if made else ()), *(said.notes if said else ())]
+    takes = said.takes if said else ()
     if options.output == "json":
-        print(json.dumps({"runs": made is not None, "notices": list(notices), "reasons": reasons}, indent=2))
-    elif made:
-        print("\n".join([*(f"note: {notice}" for notice in notices), messages.SPEC_RUNS]))
-    else:
+        told = {"runs": not reasons, "notices": notices, "reasons": reasons, "kubernetes_takes": takes}
+        print(json.dumps(told, indent=2))
+    elif reasons:
         say("refused", reasons)
-    return 0 if made else REFUSED
+    else:
+        asked = [messages.KUBERNETES_TAKES.format(what=" and ".join(takes))] if takes else []
+        print("\n".join([*(f"note: {notice}" for notice in notices), *asked, messages.SPEC_RUNS]))
+    return REFUSED if reasons else 0
 
 
 def render(options: argparse.Namespace) -> int:

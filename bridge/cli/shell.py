@@ -6,12 +6,10 @@ terminals (sizes, signals, both stream protocols) better than any library here.
 
 import argparse
 import os
-import shutil
 import sys
-from pathlib import Path
 
 from bridge import wellknown
-from bridge.cli import sources
+from bridge.cli import kubectl, sources
 from bridge.cli.jobid import job_id
 from bridge.errors import BridgeError
 from bridge.messages import bridgectl as messages
@@ -22,10 +20,10 @@ _SHELL = ("sh", "-c", "command -v bash >/dev/null && exec bash; exec sh")
 def shell(options: argparse.Namespace) -> int:
     """Becomes kubectl; raises BridgeError where that cannot be."""
     asked = job_id(options.job)
-    if not _has_kubeconfig():
+    if not kubectl.has_kubeconfig():
         raise BridgeError(messages.NO_KUBECONFIG.sentence(job=options.job))
-    kubectl = shutil.which("kubectl")
-    if kubectl is None:
+    program = kubectl.program()
+    if program is None:
         raise BridgeError(messages.NO_KUBECTL.sentence(job=options.job))
     run = sources.run_of(asked).run
     pod = run["pods"].get(options.rank)
@@ -38,9 +36,4 @@ def shell(options: argparse.Namespace) -> int:
     words = ["--namespace", run["namespace"], "exec", "--stdin", *terminal, pod["name"]]
     words += ["--container", wellknown.CONTAINER, "--", *(options.words or _SHELL)]
     sys.stdout.flush()
-    os.execv(kubectl, [kubectl, *words])
-
-
-def _has_kubeconfig() -> bool:
-    named = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
-    return any(path.is_file() for path in named or [Path.home() / ".kube" / "config"])
+    os.execv(program, [program, *words])

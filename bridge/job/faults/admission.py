@@ -244,8 +244,8 @@ def of_creation(error: BridgeError) -> Finding | None:
     return None if fault is None else fault.finding(message, what="workload")
 
 
-def of_pod_creation(message: str) -> Finding:
-    """The row of what the operator says when it cannot create pods."""
+def of_pod_creation(message: str, what: str = "pods") -> Finding:
+    """The row of what the operator says when it cannot create pods; or kubectl, of ``what`` it was asked about."""
     if is_rbac(message):
         return OPERATOR_FORBIDDEN.finding(message)
     fault = _by_words(message)
@@ -253,7 +253,7 @@ def of_pod_creation(message: str) -> Finding:
         fault = ADMISSION_DENIED
     if fault is None and " is invalid: " in message:
         fault = OBJECT_INVALID
-    return (fault or UNKNOWN).finding(message, what="pods")
+    return (fault or UNKNOWN).finding(message, what=what)
 
 
 def _by_words(message: str) -> Fault | None:
