@@ -101,7 +101,7 @@ docs: venv ## Make the pages of the documentation that the code knows: faults, m
 	python -c 'from bridge.cli.main import main; main()' schema >docs/containerjob.schema.json
 	python -c 'from pathlib import Path; from bridge import daemon; from bridge.cli.manual import renew; \
 	  renew(Path("packaging/man"), daemon.parser())'
-	python -c 'from bridge.cli.completion import as_script; print(as_script(), end="")' >packaging/completion/bridgectl
+	python -c 'from pathlib import Path; from bridge.cli import completion; completion.renew(Path("packaging/completion"))'
 
 # Without TARGETS for all systems: TARGETS="bookworm trixie noble" and "el8 el9 el10". ARCH=aarch64 for other machines.
 # What is brought from the package index stays in the cache.

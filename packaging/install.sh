@@ -13,6 +13,8 @@ dest=${1:-/}
 dest=${dest%/}
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 lib=/usr/lib/slurm-k8s-bridge
+# zsh looks for the functions of packages elsewhere on Debian. Whoever makes a package for another system says where.
+zsh_functions=/usr/share/zsh/${ZSH_FUNCTIONS:-$([ -e /etc/debian_version ] && echo vendor-completions || echo site-functions)}
 
 tell() { # NAME CAUSE CONSEQUENCE CURE
     echo "install.sh: $2 [$1]; $3; $4" >&2
@@ -70,7 +72,7 @@ package() { # the Python package, as a whole in place of the old one: a module t
 documents() { # what is worth having on a node: for whoever stands before it at night
     doc=/usr/share/doc/slurm-k8s-bridge
     put 0644 "$here/LICENSE" "$here/README.md" "$here/SECURITY.md" "$here/CHANGELOG.md" "$doc"
-    for folder in docs docs/explanation docs/how-to docs/how-to/runbooks docs/reference; do
+    for folder in docs docs/explanation docs/how-to docs/how-to/runbooks docs/reference docs/tutorial; do
         put_all 0644 "$doc/$folder" "$here/$folder"/*.md "$here/$folder"/*.json
     done
     share=/usr/share/slurm-k8s-bridge
@@ -81,8 +83,10 @@ documents() { # what is worth having on a node: for whoever stands before it at 
     rm -rf "$dest$share/rbac"
     cp -R "$here/rbac" "$dest$share/rbac"
     chmod -R u=rwX,go=rX "$dest$share/rbac"
-    put_all 0644 /usr/share/bash-completion/completions "$here"/packaging/completion/*
-    for section in 1 5 8; do
+    put_all 0644 /usr/share/bash-completion/completions "$here"/packaging/completion/bash/*
+    put_all 0644 /usr/share/fish/vendor_completions.d "$here"/packaging/completion/fish/*
+    put_all 0644 "$zsh_functions" "$here"/packaging/completion/zsh/*
+    for section in 1 5 7 8; do
         put_all 0644 "/usr/share/man/man$section" "$here"/packaging/man/*."$section"
     done
 }

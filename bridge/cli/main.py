@@ -4,12 +4,16 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from bridge import __version__, wellknown
 from bridge.errors import BridgeError, Misused
 
 _BROKEN_PIPE = 141  # 128 + SIGPIPE: the reader has gone, as a shell would show it
 _INTERRUPTED = 130  # 128 + SIGINT
+
+EXAMPLE = "example: "
+"""How the last line of every verb's --help begins."""
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -50,11 +54,17 @@ def parser_of(given: Iterable[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"bridgectl {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     asked = set(given)
-    for name, (add_options, text) in VERBS.items():
-        verb = verbs.add_parser(name, help=text)
+    for name, (add_options, text, example) in VERBS.items():
+        verb = verbs.add_parser(name, help=text, **with_example(example))
         if name in asked:
             add_options(verb)
     return parser
+
+
+def with_example(command: str) -> dict[str, Any]:
+    """What a verb's parser is made with, so that its --help ends with this command line, on a line of its own."""
+    raw = argparse.RawDescriptionHelpFormatter
+    return {"epilog": f"{EXAMPLE}{command}", "formatter_class": raw} if command else {}
 
 
 def _attach(verb: argparse.ArgumentParser) -> None:
@@ -121,6 +131,7 @@ def _check(verb: argparse.ArgumentParser) -> None:
 
     _add_output(verb, rehearsal.check)
     rehearsal.add_arguments(verb)
+    verb.add_argument("--offline", action="store_true", help="do not ask Kubernetes, though you have a kubeconfig")
 
 
 def _render(verb: argparse.ArgumentParser) -> None:
@@ -171,20 +182,48 @@ def _add_output(verb: argparse.ArgumentParser, command: Command) -> None:
     verb.set_defaults(command=command)
 
 
-VERBS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str]] = {
-    "attach": (_attach, "in a batch script: show the training's output, exit with its exit code"),
-    "status": (_status, "this node: runs, reporting tier, connections"),
-    "ps": (_ps, "your runs on this node (root: all); where no bridged is, your jobs in Slurm"),
-    "show": (_show, "one run: pods, outcome, what was replaced, what is wrong"),
-    "logs": (_logs, "the last lines of a rank; of a job that is over, its output file"),
-    "shell": (_shell, "a shell (or what stands behind --) in a container, with your own kubeconfig"),
-    "signal": (_signal, "send a signal to what handles it of the job's pod on this node"),
-    "doctor": (_doctor, "root: this node from top to bottom, with a cure for what is wrong; or the cluster"),
-    "gc": (_gc, "root: delete the workloads on this node whose run is proven over"),
-    "submit": (_submit, "a training as one command: writes spec and batch script, and calls sbatch"),
-    "check": (_check, "before sbatch: would this spec run, what would be set, what is wrong"),
-    "render": (_render, "before sbatch: the very object that would be created of this spec"),
-    "schema": (_schema, "the JSON schema of a ContainerJob, for editors"),
-    "explain": (_explain, "one job's time line: what it waited for, where it failed and why"),
-    "node": (_node, "a node's identity in Kubernetes: enroll, revoke, bind, renew"),
+VERBS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
+    "attach": (
+        _attach,
+        "in a batch script: show the training's output, exit with its exit code",
+        "exec bridgectl attach --prefix",
+    ),
+    "status": (_status, "this node: runs, reporting tier, connections", "bridgectl status -o json"),
+    "ps": (_ps, "your runs on this node (root: all); where no bridged is, your jobs in Slurm", "bridgectl ps"),
+    "show": (_show, "one run: pods, outcome, what was replaced, what is wrong", "bridgectl show 4711"),
+    "logs": (
+        _logs,
+        "the last lines of a rank; of a job that is over, its output file",
+        "bridgectl logs 4711 --rank 3 --lines 500",
+    ),
+    "shell": (
+        _shell,
+        "a shell (or what stands behind --) in a container, with your own kubeconfig",
+        "bridgectl shell 4711 --rank 1 -- nvidia-smi",
+    ),
+    "signal": (_signal, "send a signal to what handles it of the job's pod on this node", "bridgectl signal 4711 USR1"),
+    "doctor": (
+        _doctor,
+        "root: this node from top to bottom, with a cure for what is wrong; or the cluster",
+        "bridgectl doctor --image registry/small:1",
+    ),
+    "gc": (_gc, "root: delete the workloads on this node whose run is proven over", "bridgectl gc --dry-run"),
+    "submit": (
+        _submit,
+        "a training as one command: writes spec and batch script, and calls sbatch",
+        "bridgectl submit --image registry/train:1 -N 2 --gpus-per-node=8 --follow -- torchrun /opt/train.py --epochs 3",
+    ),
+    "check": (
+        _check,
+        "before sbatch: would this spec run, what would be set, what is wrong",
+        "bridgectl check train.yaml -N 2 --gpus-per-node=8",
+    ),
+    "render": (
+        _render,
+        "before sbatch: the very object that would be created of this spec",
+        "bridgectl render train.yaml -N 2 --gpus-per-node=8",
+    ),
+    "schema": (_schema, "the JSON schema of a ContainerJob, for editors", "bridgectl schema >containerjob.schema.json"),
+    "explain": (_explain, "one job's time line: what it waited for, where it failed and why", "bridgectl explain 4711"),
+    "node": (_node, "a node's identity in Kubernetes: enroll, revoke, bind, renew", ""),
 }

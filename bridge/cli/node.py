@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge import config, wellknown
+from bridge.cli.main import with_example
 from bridge.errors import BridgeError, Invalid, NotFound, RemoteError
 from bridge.kube import kubeconfig
 from bridge.kube.enrolment import Enrolment, token
@@ -24,25 +25,39 @@ _HOUR = 3600
 def add_arguments(node: argparse.ArgumentParser) -> None:
     """The verbs below `node`."""
     verbs = node.add_subparsers(required=True, metavar="VERB")
-    verb = _add(verbs, "enroll", _enroll, "admin: give a node its own identity, and print its kubeconfig")
+    verb = _add(
+        verbs,
+        "enroll",
+        _enroll,
+        "admin: give a node its own identity, and print its kubeconfig",
+        "bridgectl node enroll n17 --out n17.kubeconfig",
+    )
     verb.add_argument("node", metavar="NODE", help="its name in Kubernetes")
     verb.add_argument("--server", help="the API server as nodes reach it (as this kubeconfig says)")
     verb.add_argument("--hours", type=int, default=24, help="life of its token, which the node renews (24)")
     verb.add_argument("--account", default="", metavar="TENANT", help="for namespaces with accounts of their own")
     verb.add_argument("--out", type=Path, help="file for the kubeconfig, mode 0600 (standard output)")
-    verb = _add(verbs, "revoke", _revoke, "admin: take a node's identity back, at once")
+    verb = _add(
+        verbs, "revoke", _revoke, "admin: take a node's identity back, at once", "bridgectl node revoke n17"
+    )
     verb.add_argument("node", metavar="NODE", help="its name in Kubernetes")
-    _add(verbs, "bind", _bind, "admin: let the enrolled nodes work in namespaces that are new")
+    _add(
+        verbs, "bind", _bind, "admin: let the enrolled nodes work in namespaces that are new", "bridgectl node bind"
+    )
     verb = verbs.add_parser(
-        "renew", help="on the node, by its timer: a new token, when half of the old one's life is over"
+        "renew",
+        help="on the node, by its timer: a new token, when half of the old one's life is over",
+        **with_example("bridgectl node renew --now"),
     )
     verb.add_argument("--config", type=Path, default=Path(wellknown.CONFIG_FILE), help="default: %(default)s")
     verb.add_argument("--now", action="store_true", help="whatever is left of the old one's life")
     verb.set_defaults(command=_renew)
 
 
-def _add(verbs: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-    verb: argparse.ArgumentParser = verbs.add_parser(name, help=text)
+def _add(
+    verbs: Any, name: str, command: Callable[[argparse.Namespace], int], text: str, example: str
+) -> argparse.ArgumentParser:
+    verb: argparse.ArgumentParser = verbs.add_parser(name, help=text, **with_example(example))
     verb.add_argument("--kubeconfig", type=Path, help="of an admin (KUBECONFIG, or ~/.kube/config)")
     verb.set_defaults(command=command)
     return verb

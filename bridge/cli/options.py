@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge.cli.main import VERBS, parser_of
+from bridge.cli.main import EXAMPLE, VERBS, parser_of
 
 
 @dataclass(frozen=True)
 class Argument:
     """An option, or with no ``flags`` a word that stands by itself. ``value`` is what the user writes, '' where an
-    option takes none."""
+    option takes none; one that ``repeats`` may be given several times."""
 
     flags: tuple[str, ...]
     value: str
@@ -19,14 +19,17 @@ class Argument:
     is_file: bool
     text: str
     needed: bool
+    repeats: bool
 
 
 @dataclass(frozen=True)
 class Verb:
-    """``words`` lead to it: () is the command itself, ("node", "enroll") a verb below a verb."""
+    """``words`` lead to it: () is the command itself, ("node", "enroll") a verb below a verb. ``example`` is a whole
+    command line, '' where verbs below it have theirs."""
 
     words: tuple[str, ...]
     text: str
+    example: str
     arguments: tuple[Argument, ...]
 
 
@@ -39,7 +42,7 @@ def of_parser(parser: argparse.ArgumentParser, words: tuple[str, ...] = (), text
     """What this parser takes, then what each of its verbs does. Only --help is left out: everybody has it."""
     below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     own = [action for action in parser._actions if action not in below and "--help" not in action.option_strings]
-    yield Verb(words, text, tuple(_argument(parser, action) for action in own))
+    yield Verb(words, text, (parser.epilog or "").removeprefix(EXAMPLE), tuple(_argument(parser, action) for action in own))
     for verbs in below:
         texts = {action.dest: action.help or "" for action in verbs._choices_actions}
         for name, verb in verbs.choices.items():
@@ -55,4 +58,5 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Argum
         is_file=action.type is Path,
         text=parser._get_formatter()._expand_help(action) if action.help else "",
         needed=action.required,
+        repeats=isinstance(action, argparse._AppendAction),
     )

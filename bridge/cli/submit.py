@@ -20,9 +20,6 @@ _FILES = 1000  # of one name, after which another name has to be chosen
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     """Its own options; all others are sbatch's."""
     verb.usage = "bridgectl submit --image IMAGE [OPTION…] [any option of sbatch] -- COMMAND [ARGUMENT…]"
-    verb.epilog = (
-        "bridgectl submit --image registry/train:1 -N 2 --gpus-per-node=8 -- torchrun /opt/train.py --epochs 3"
-    )
     verb.allow_abbrev = False
     verb.add_argument("--image", required=True, metavar="IMAGE", help="what the containers are made from")
     verb.add_argument(

@@ -27,10 +27,15 @@ _FOREIGN = frozenset(
         "usr/share/bash-completion",
         "usr/share/bash-completion/completions",
         "usr/share/doc",
+        "usr/share/fish",
+        "usr/share/fish/vendor_completions.d",
         "usr/share/man",
         "usr/share/man/man1",
         "usr/share/man/man5",
+        "usr/share/man/man7",
         "usr/share/man/man8",
+        "usr/share/zsh",
+        "usr/share/zsh/site-functions",
     )
 )
 

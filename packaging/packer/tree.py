@@ -19,7 +19,7 @@ _MAN = Path("usr/share/man")
 def make(root: Path, target: Target, machine: Architecture, cache: Path) -> list[Library]:
     """Lay it out below ``root``, which is new; what libraries it has."""
     root.mkdir(parents=True)
-    _install(root)
+    _install(root, target)
     site = _environment(root, target)
     libraries = wheels.unpack(wheels.bring(target.python, machine, cache), site)
     inside = root / DOC
@@ -44,8 +44,9 @@ def compress(page: Path) -> None:
     page.unlink()
 
 
-def _install(root: Path) -> None:
-    done = subprocess.run([source.PACKAGING / "install.sh", str(root)], check=False)
+def _install(root: Path, target: Target) -> None:
+    place = {"ZSH_FUNCTIONS": "vendor-completions" if target.form == "deb" else "site-functions"}
+    done = subprocess.run([source.PACKAGING / "install.sh", str(root)], check=False, env={**os.environ, **place})
     if done.returncode != 0:
         raise PackerError("packaging/install.sh stopped", "mend what its own words above name")
 

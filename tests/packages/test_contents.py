@@ -92,7 +92,17 @@ def test_it_has_manual_pages_and_completion(files: dict[str, tuple[str, str]]) -
     made = sorted(f"man{page.suffix[1:]}/{page.name}.gz" for page in (source.PACKAGING / "man").iterdir())
     assert sorted(pages) == made
     assert {"man1/bridgectl.1.gz", "man8/bridged.8.gz"} <= set(pages)
-    assert "/usr/share/bash-completion/completions/bridgectl" in files
+    assert {
+        "/usr/share/bash-completion/completions/bridgectl",
+        "/usr/share/fish/vendor_completions.d/bridgectl.fish",
+    } <= set(files)
+
+
+def test_zsh_finds_its_completion_where_each_system_has_them(
+    debs: tuple[Path, Path], rpms: tuple[Path, Path]
+) -> None:
+    assert "/usr/share/zsh/vendor-completions/_bridgectl" in _of_deb(debs[0])
+    assert "/usr/share/zsh/site-functions/_bridgectl" in _of_rpm(rpms[0])
 
 
 def test_configuration_is_the_sites_alone(files: dict[str, tuple[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""bash's completion of bridgectl: in step with the parser, and as bash itself takes it."""
+"""Completion of bridgectl: in step with the parser, and as bash itself takes it. fish and zsh are asked on the stack."""
 
 import shlex
 import subprocess
@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bridge.cli.completion import as_script
+from bridge.cli.completion import SCRIPTS
 from bridge.cli.main import VERBS
 from bridge.cli.options import Verb, bridgectl
 
-SCRIPT = Path(__file__).parents[2] / "packaging" / "completion" / "bridgectl"
+FOLDER = Path(__file__).parents[2] / "packaging" / "completion"
+SCRIPT = FOLDER / "bash" / "bridgectl"
 
 
 def completed(*words: str, here: Path = SCRIPT.parent) -> set[str]:
@@ -25,9 +26,19 @@ def completed(*words: str, here: Path = SCRIPT.parent) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_it_is_in_step() -> None:
-    """`make docs` writes it anew."""
-    assert SCRIPT.read_text() == as_script()
+def test_they_are_in_step() -> None:
+    """`make docs` writes them anew."""
+    there = {str(path.relative_to(FOLDER)): path.read_text() for path in FOLDER.rglob("*") if path.is_file()}
+    assert there == {name: script(bridgectl()) for name, script in SCRIPTS.items()}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_option_is_in_each(name: str) -> None:
+    text = (FOLDER / name).read_text()
+    flags = {flag for verb in bridgectl() for argument in verb.arguments for flag in argument.flags}
+    assert len(flags) > 30
+    written = {flag: f" -l {flag[2:]} " if name.endswith(".fish") else flag for flag in flags if flag[:2] == "--"}
+    assert [flag for flag, form in written.items() if form not in text] == []
 
 
 def test_bash_asks_it_for_bridgectl() -> None:

@@ -1,8 +1,8 @@
-"""bash's completion of bridgectl, made from its parser: verbs, options, and values where there are a few, or files."""
+"""bash: a function that finds the verb and offers what `compgen` finds."""
 
 from collections.abc import Iterable, Iterator
 
-from bridge.cli.options import Argument, Verb, bridgectl
+from bridge.cli.options import Argument, Verb
 
 _PAGE = """# bash completion of bridgectl. Made from the code by `make docs`.
 # shellcheck shell=bash
@@ -42,9 +42,9 @@ complete -F _bridgectl bridgectl
 """
 
 
-def as_script() -> str:
+def script(verbs: Iterable[Verb]) -> str:
     """The whole file, for bash 4 and newer."""
-    verbs = bridgectl()
+    verbs = tuple(verbs)
     named = [" ".join(verb.words) if verb.words[1:] else f" {verb.words[0]}" for verb in verbs if verb.words]
     leads = f"        {_pattern(named)}) verb=${{verb:+$verb }}$word ;;"
     return _PAGE.format(leads=leads, values="\n".join(_values(verbs)), verbs="\n".join(_verbs(verbs)))
@@ -70,8 +70,7 @@ def _value(argument: Argument) -> str:
     return "files=1" if argument.is_file else ":"
 
 
-def _verbs(verbs: Iterable[Verb]) -> Iterator[str]:
-    verbs = tuple(verbs)
+def _verbs(verbs: tuple[Verb, ...]) -> Iterator[str]:
     for verb in verbs:
         below = [other.words[-1] for other in verbs if other.words and other.words[:-1] == verb.words]
         flags = [flag for argument in verb.arguments for flag in argument.flags]
