@@ -90,15 +90,15 @@ demo: ## Show one job the whole way, on the stack
 
 .PHONY: docs
 docs: venv ## Make the pages of the documentation that the code knows: faults, messages, exit codes, tiers, manifests, the JSON schema, manual pages, completion
-	python -c 'from bridge.cli.main import main; main()' explain --table -o markdown >docs/faults.md
-	python -c 'from bridge.cli.catalogue import as_page; print(as_page())' >docs/messages.md
-	python -c 'from bridge.cli.exit_codes import as_page; print(as_page())' >docs/exit-codes.md
-	python -c 'from bridge.cli.tiers import as_page; print(as_page(), end="")' >docs/tiers.md
-	python -m tests.manifests >docs/manifests.md
+	python -c 'from bridge.cli.main import main; main()' explain --table -o markdown >docs/reference/faults.md
+	python -c 'from bridge.cli.catalogue import as_page; print(as_page())' >docs/reference/messages.md
+	python -c 'from bridge.cli.exit_codes import as_page; print(as_page())' >docs/reference/exit-codes.md
+	python -c 'from bridge.cli.tiers import as_page; print(as_page(), end="")' >docs/reference/tiers.md
+	python -m tests.manifests >docs/reference/manifests.md
 	python -m tests.bench.page >docs/reference/performance.md
 	python -m tests.bench.scale >docs/explanation/scale.md
 	python -m tests.bench.headline README.md
-	python -c 'from bridge.cli.main import main; main()' schema >docs/containerjob.schema.json
+	python -c 'from bridge.cli.main import main; main()' schema >docs/reference/containerjob.schema.json
 	python -c 'from pathlib import Path; from bridge import daemon; from bridge.cli.manual import renew; \
 	  renew(Path("packaging/man"), daemon.parser())'
 	python -c 'from pathlib import Path; from bridge.cli import completion; completion.renew(Path("packaging/completion"))'

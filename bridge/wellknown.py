@@ -71,7 +71,7 @@ SPEC_LIMIT = 1024 * 1024  # bytes of a spec file
 
 # Of the sockets; the first frame carries it. New optional fields do not raise it, since unknown ones are left out.
 # Whoever raises it keeps the number before it understood: an upgrade replaces hook, daemon and bridgectl at
-# different moments. See docs/upgrade.md.
+# different moments. See docs/how-to/upgrade.md.
 PROTOCOL = 1
 OLDEST_PROTOCOL = 1
 

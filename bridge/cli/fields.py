@@ -1,4 +1,4 @@
-"""The fields of a run that bridgectl reads: docs/json.md names them, and they stay."""
+"""The fields of a run that bridgectl reads: docs/reference/json.md names them, and they stay."""
 
 from pydantic import BaseModel, ConfigDict, Field
 

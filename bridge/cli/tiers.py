@@ -87,7 +87,7 @@ _HEAD = """# What works in which tier
 
 Made from the code by `make docs`; a test on a real Slurm measures every cell. `bridgectl status` says which tier a node
 has, and where it has another one than `slurmrest.tier` says, why. README has
-[how a site chooses](../README.md#what-the-bridge-may-do-in-slurm).
+[how a site chooses](../../README.md#what-the-bridge-may-do-in-slurm).
 
 | ability | what works | none | owner | service | administrator | where it does not |
 |---|---|---|---|---|---|---|"""

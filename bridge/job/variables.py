@@ -94,7 +94,7 @@ def _cure(placeholder: str) -> str:
         return f"it has no value in this job ({NAMES[name]}); write another one"
     if name == "SLURM_SUBMIT_DIR":
         return "write ${SLURM_JOB_WORK_DIR}, the directory that Slurm tells a prolog"
-    return "write what it stands for; only Slurm's own variables are filled in, see docs/environment.md"
+    return "write what it stands for; only Slurm's own variables are filled in, see docs/reference/environment.md"
 
 
 def _naming_texts(value: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -67,7 +67,7 @@ KUBERNETES_WITHOUT_POLICIES = Message(
     "kubernetes-without-policies",
     "the API server is {version}; admission policies are there since 1.30",
     "jobs run, but a node that was taken over can act for others",
-    "upgrade Kubernetes, or accept it: docs/node-identity.md says what it means",
+    "upgrade Kubernetes, or accept it: docs/how-to/node-identity.md says what it means",
 )
 POLICY_NOT_IN_FORCE = Message(
     "policy-not-in-force",

@@ -195,7 +195,7 @@ def test_pods_are_what_the_profile_says(stack: Stack) -> None:
         ids = stack.exec("login", "id", "-u", "ml").strip() + ":" + stack.exec("login", "id", "-g", "ml").strip()
         assert f"dir={ids} /gpfs/checkpoints/{fast.id}\n" in stack.output(fast)
         assert "hca==mlx5_0,mlx5_1\n" in stack.output(fast)
-        # Why docs/site-profiles.md tells sites to leave ipc_lock out: who is not root has nothing of it.
+        # Why docs/how-to/site-profiles.md tells sites to leave ipc_lock out: who is not root has nothing of it.
         assert "CapEff:\t0000000000000000\n" in stack.output(fast)
         for word in ("privileged: true became", "/dev/infiniband of the node became", "hostNetwork: true left out"):
             assert word in stack.output(fast)

@@ -140,7 +140,7 @@ def test_where_no_hook_gets_a_token_status_says_why(stack: Stack) -> None:
     ids=["none-owner", "service-administrator"],
 )
 def test_what_works_in_which_tier(stack: Stack, tiers: tuple[str, str], deadline: float) -> None:
-    """Every cell of docs/tiers.md, one tier on each node."""
+    """Every cell of docs/reference/tiers.md, one tier on each node."""
     both = [Measured(stack, node, tier, {}) for node, tier in zip(NODES, tiers, strict=True)]
     with in_their_tiers(both, {"prolog_deadline": deadline, "poll_period": 1.0}):
         ends_and_waits(stack, both)

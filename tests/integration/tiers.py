@@ -1,4 +1,4 @@
-"""One node in one tier, and what works there: each ability of docs/tiers.md is measured."""
+"""One node in one tier, and what works there: each ability of docs/reference/tiers.md is measured."""
 
 import json
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""`python -m tests.manifests`: docs/manifests.md, which `make docs` writes."""
+"""`python -m tests.manifests`: docs/reference/manifests.md, which `make docs` writes."""
 
 import sys
 
@@ -8,11 +8,11 @@ ABOUT = """\
 # Public manifests
 
 PyTorchJobs as people have them: {count} public manifests, from the operator's examples to the guides of clouds.
-All are rendered as they are by one site, [tests/manifests/site.toml](../tests/manifests/site.toml): placeholders are
+All are rendered as they are by one site, [tests/manifests/site.toml](../../tests/manifests/site.toml): placeholders are
 filled, nothing else is edited. {passed} of {count} run, the others are refused, with all reasons at once. `make docs`
 writes this page, and a stack test creates every workload on a real API server and sees its pods Ready.
 
-The files in [tests/manifests/public](../tests/manifests/public) are written anew, with the fields and the values
+The files in [tests/manifests/public](../../tests/manifests/public) are written anew, with the fields and the values
 that matter; the links lead to the originals. Not collected were templates that need a program such as Helm, files alike
 to one that is here, and jobs for accelerators other than GPUs.
 """

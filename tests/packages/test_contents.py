@@ -82,7 +82,7 @@ def test_it_has_what_a_node_needs(files: dict[str, tuple[str, str]]) -> None:
         "/usr/share/slurm-k8s-bridge/rbac/kustomization.yaml",
         f"{library}/venv/bin/python",
         f"/{DOC}/LICENSE",
-        f"/{DOC}/docs/faults.md",
+        f"/{DOC}/docs/reference/faults.md",
     }
     assert others <= set(files)
 

@@ -1,4 +1,4 @@
-"""docs/bounds.md is true: each value is the code's, and each bound has a test that crosses it."""
+"""docs/reference/bounds.md is true: each value is the code's, and each bound has a test that crosses it."""
 
 import importlib
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-DOCUMENT = TESTS.parents[1] / "docs" / "bounds.md"
+DOCUMENT = TESTS.parents[1] / "docs" / "reference" / "bounds.md"
 _UNITS = {"KiB": 1024, "MiB": 1024 * 1024}
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]

@@ -13,7 +13,7 @@ EVERY = manifests()
 
 
 def test_the_page_is_what_the_code_says() -> None:
-    assert (ROOT / "docs" / "manifests.md").read_text() == page()
+    assert (ROOT / "docs" / "reference" / "manifests.md").read_text() == page()
 
 
 def test_every_file_is_in_the_index_once() -> None:

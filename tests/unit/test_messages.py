@@ -234,4 +234,4 @@ def test_bridgectl_explains_every_name(name: str, capsys: pytest.CaptureFixture[
 
 def test_the_page_is_what_the_code_says() -> None:
     """`make docs` makes it."""
-    assert (ROOT / "docs" / "messages.md").read_text() == as_page() + "\n"
+    assert (ROOT / "docs" / "reference" / "messages.md").read_text() == as_page() + "\n"

@@ -81,9 +81,9 @@ def test_the_specs_in_readme_are_good(text: str) -> None:
 
 def test_the_page_of_faults_is_what_the_code_says() -> None:
     """`make docs` makes it."""
-    assert (ROOT / "docs" / "faults.md").read_text() == as_page() + "\n"
-    assert (ROOT / "docs" / "exit-codes.md").read_text() == exit_codes.as_page() + "\n"
-    assert (ROOT / "docs" / "tiers.md").read_text() == tiers.as_page()
+    assert (ROOT / "docs" / "reference" / "faults.md").read_text() == as_page() + "\n"
+    assert (ROOT / "docs" / "reference" / "exit-codes.md").read_text() == exit_codes.as_page() + "\n"
+    assert (ROOT / "docs" / "reference" / "tiers.md").read_text() == tiers.as_page()
 
 
 def test_make_targets_exist() -> None:

@@ -1,4 +1,4 @@
-"""The fields of `show -o json` stay: docs/json.md names them, bridgectl reads them, the daemon gives them."""
+"""The fields of `show -o json` stay: docs/reference/json.md names them, bridgectl reads them, the daemon gives them."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from bridge.engine import events, shown
 from .story import batch, member, pod, ready, record
 from .world import World, config
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "json.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "reference" / "json.md"
 
 
 def fields_of(section: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The example of docs/site-profiles.md, and what pods come out of it and of other profiles."""
+"""The example of docs/how-to/site-profiles.md, and what pods come out of it and of other profiles."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from bridge.job.render import Rendered, render
 from tests.unit.job.given import HERE, placement, reasons, site
 from tests.unit.job.test_refusals import POD, job, short
 
-PAGE = (Path(__file__).parents[3] / "docs" / "site-profiles.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "site-profiles.md").read_text()
 (EXAMPLE,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
 ALPS = Config.model_validate(tomllib.loads(EXAMPLE))
 # As people bring it: everything that another cluster needed for RDMA.

@@ -15,7 +15,7 @@ from bridge.job.sieve import Sieve
 from bridge.job.treatments import CONTAINERJOB
 from tests.unit.job.given import HERE, placement, site
 
-COMMITTED = Path(__file__).parents[3] / "docs" / "containerjob.schema.json"
+COMMITTED = Path(__file__).parents[3] / "docs" / "reference" / "containerjob.schema.json"
 VALIDATOR = Draft7Validator(schema())
 NOT_A_TEXT = (1, True, ["x"], {"a": "b"})
 

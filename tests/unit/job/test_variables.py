@@ -12,7 +12,7 @@ from bridge.job import variables
 from bridge.job.render import render
 from tests.unit.job.given import placement, reasons, site
 
-DOCS = Path(__file__).parents[3] / "docs" / "environment.md"
+DOCS = Path(__file__).parents[3] / "docs" / "reference" / "environment.md"
 
 
 def short(**fields: Any) -> str:
