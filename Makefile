@@ -94,6 +94,8 @@ docs: venv ## Make the pages of the documentation that the code knows: faults, m
 	python -c 'from bridge.cli.catalogue import as_page; print(as_page())' >docs/reference/messages.md
 	python -c 'from bridge.cli.exit_codes import as_page; print(as_page())' >docs/reference/exit-codes.md
 	python -c 'from bridge.cli.tiers import as_page; print(as_page(), end="")' >docs/reference/tiers.md
+	python -c 'from bridge.cli.keys import as_page; print(as_page())' >docs/reference/bridge-toml.md
+	python -c 'from bridge.cli.spec_page import as_page; print(as_page())' >docs/reference/spec.md
 	python -m tests.manifests >docs/reference/manifests.md
 	python -m tests.bench.page >docs/reference/performance.md
 	python -m tests.bench.scale >docs/explanation/scale.md

@@ -11,7 +11,7 @@ from pathlib import Path
 from bridge import __version__
 from bridge.cli import exit_codes, keys, options
 from bridge.cli.options import Argument, Verb
-from bridge.cli.roff import bold, italic, item, prose
+from bridge.cli.roff import bold, italic, item, plain, prose
 
 _PART = re.compile(r'^(\.\\" Made by make docs: (\w+)\n).*?^(\.\\" End\n)', re.MULTILINE | re.DOTALL)
 _VERSION = re.compile(r'(?<="slurm-k8s-bridge )[^"]+')
@@ -49,6 +49,7 @@ def _verb(verb: Verb) -> Iterator[str]:
     yield ".SS " + " ".join([bold("bridgectl", *verb.words), *map(_in_synopsis, verb.arguments)])
     yield prose(_sentence(verb.text))
     yield from (item(_given(argument), _sentence(argument.text)) for argument in verb.arguments)
+    yield f".PP\nFor example:\n.PP\n.nf\n    {plain(verb.example)}\n.fi"
 
 
 def _in_synopsis(argument: Argument) -> str:

@@ -41,7 +41,7 @@ class Config(Section):
     journal_dir: Path = Path(wellknown.JOURNAL_DIR)
     """Directory of the journal, owned by the daemon's user."""
     timeline_file: bool = True
-    """Leave the time line of each run beside the job's output file (`<output>.k8s.json`, written as the job's user,
+    """Leave the time line of each run beside the job's output file (`OUTPUT.k8s.json`, written as the job's user,
     some kilobytes): what `bridgectl explain` on a login node reads once the job is over."""
     node_fault_limit: int = Field(default=3, ge=1)
     """When so many other nodes met a fault of their own within `timing.node_fault_window`, the next one is taken

@@ -28,7 +28,7 @@ def sections(page: str) -> dict[str, str]:
 
 
 def test_there_is_a_page_for_each_thing() -> None:
-    assert set(PAGES) == {"bridgectl.1", "bridge.toml.5", "bridged.8", "slurm-k8s-bridge-hook.8"}
+    assert set(PAGES) == {"bridgectl.1", "bridge.toml.5", "bridged.8", "slurm-k8s-bridge.7", "slurm-k8s-bridge-hook.8"}
 
 
 @pytest.mark.parametrize("name", PAGES)

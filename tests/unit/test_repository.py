@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.cli import exit_codes, tiers
+from bridge.cli import exit_codes, keys, spec_page, tiers
 from bridge.cli.table import as_page
 from bridge.config import Config, load
 from bridge.job.render import render
@@ -79,11 +79,13 @@ def test_the_specs_in_readme_are_good(text: str) -> None:
     render(text.encode(), placement(), site())
 
 
-def test_the_page_of_faults_is_what_the_code_says() -> None:
-    """`make docs` makes it."""
+def test_pages_are_what_the_code_says() -> None:
+    """`make docs` makes them."""
     assert (ROOT / "docs" / "reference" / "faults.md").read_text() == as_page() + "\n"
     assert (ROOT / "docs" / "reference" / "exit-codes.md").read_text() == exit_codes.as_page() + "\n"
     assert (ROOT / "docs" / "reference" / "tiers.md").read_text() == tiers.as_page()
+    assert (ROOT / "docs" / "reference" / "spec.md").read_text() == spec_page.as_page() + "\n"
+    assert (ROOT / "docs" / "reference" / "bridge-toml.md").read_text() == keys.as_page() + "\n"
 
 
 def test_make_targets_exist() -> None:
