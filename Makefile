@@ -69,10 +69,17 @@ FUZZ := $(CACHE)/venv-fuzz/$(shell cat setup.cfg tests/fuzz/requirements.txt | s
 fuzz: ## Every border against bytes from outside, ten minutes each (SECONDS=600, TARGETS="spec log")
 	@PYTHON=$(PYTHON) tests/fuzz/fuzz $(FUZZ) $(or $(SECONDS),600) $(TARGETS)
 
+# From the checkout's own root: documents lie beside what they are about, too.
+.PHONY: site
+site: venv ## The documents as a site, in the cache; a link that leads nowhere is an error
+	sphinx-build --quiet --fail-on-warning --keep-going -c docs/site -d $(CACHE)/site/doctrees . $(CACHE)/site/html
+	@echo "the site: $(CACHE)/site/html/docs/index.html"
+
 .PHONY: test
-test: ## All of it: lint, unit, packages, integration
+test: ## All of it: lint, unit, site, packages, integration
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory site
 	@$(MAKE) --no-print-directory packages-test
 	@$(MAKE) --no-print-directory integration
 

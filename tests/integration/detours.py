@@ -54,6 +54,13 @@ def with_client_certificate(text: str, certificate: str, key: str) -> str:
     return re.sub(r"( *)token: *.*", pair, text)
 
 
+def with_client(text: str, certificate: str, key: str) -> str:
+    """An admin's kubeconfig, with another client in the admin's place."""
+    content = json.loads(text)
+    pair = {"client-certificate-data": _base64(certificate), "client-key-data": _base64(key)}
+    return json.dumps(content | {"users": [content["users"][0] | {"user": pair}]})
+
+
 def _base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
