@@ -3,12 +3,14 @@
 import argparse
 import json
 import os
+import sys
 import textwrap
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
 from bridge import __version__, logs, wellknown
+from bridge.cli.colour import Colour, painted
 from bridge.doctor import examination
 from bridge.doctor.check import Result, State
 from bridge.doctor.place import Place
@@ -18,6 +20,7 @@ from bridge.messages.doctor import CLUSTER_ELSEWHERE, DOCTOR_NOT_ROOT
 
 _WIDTH = 110
 _INDENT = " " * 10
+_COLOURS = {State.GOOD: Colour.GOOD, State.FOUND: Colour.BAD, State.UNKNOWN: Colour.DOUBT}
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
@@ -67,7 +70,8 @@ def _as_object(results: list[Result], of_cluster: bool) -> dict[str, object]:
 
 
 def _tell(result: Result) -> None:
-    print(f"{result.state.value:<9} {result.name}: {result.looks_at}", flush=True)
+    state = painted(f"{result.state.value:<9}", _COLOURS[result.state], sys.stdout)
+    print(f"{state} {result.name}: {result.looks_at}", flush=True)
     for told in result.told:
         for head, text in (
             ("", f"{told['cause']} [{told['name']}]"),

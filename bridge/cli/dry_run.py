@@ -73,4 +73,4 @@ def _judged(complaint: str) -> tuple[bool, str]:
     finding = admission.of_pod_creation(complaint, what)
     if finding.fault.verdict is Verdict.JOB:
         return True, finding.sentence
-    return False, messages.KUBERNETES_UNSURE.format(what=what, said=complaint)
+    return False, messages.KUBERNETES_UNSURE.format(said=complaint)

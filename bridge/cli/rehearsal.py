@@ -20,6 +20,7 @@ import yaml
 
 from bridge import wellknown
 from bridge.cli import dry_run
+from bridge.cli.colour import Colour, painted
 from bridge.config import Config, load
 from bridge.engine.placing import Made, rendered
 from bridge.engine.rules import Rules
@@ -33,6 +34,7 @@ from bridge.slurmrest.api import JobRecord
 
 _UNITS = {"K": 1 / 1024, "M": 1, "": 1, "G": 1024, "T": 1024 * 1024}  # in MiB, as sbatch counts
 _MOST_NODES = 10_000
+_COLOURS = {"refused": Colour.BAD, "note": Colour.DOUBT}
 REFUSED = 1
 """Exit code where the prolog would refuse it."""
 
@@ -66,7 +68,8 @@ def check(options: argparse.Namespace) -> int:
         say("refused", reasons)
     else:
         asked = [messages.KUBERNETES_TAKES.format(what=" and ".join(takes))] if takes else []
-        print("\n".join([*(f"note: {notice}" for notice in notices), *asked, messages.SPEC_RUNS]))
+        note = painted("note", _COLOURS["note"], sys.stdout)
+        print("\n".join([*(f"{note}: {notice}" for notice in notices), *asked, messages.SPEC_RUNS]))
     return REFUSED if reasons else 0
 
 
@@ -189,7 +192,7 @@ def _record(options: argparse.Namespace, allocation: Allocation, gpu_type: str) 
 def say(what: str, sentences: Iterable[str]) -> None:
     """Each on a line of stderr."""
     for sentence in sentences:
-        print(f"{what}: {sentence}", file=sys.stderr)
+        print(f"{painted(what, _COLOURS[what], sys.stderr)}: {sentence}", file=sys.stderr)
 
 
 def _count(text: str) -> int:

@@ -178,7 +178,7 @@ CANCEL_IT = "\nCancel job {job}? [y/N] "
 SPEC_RUNS = "it would run: every field is kept, set or translated as said above"
 KUBERNETES_TAKES = "Kubernetes would take {what}"
 KUBERNETES_FORBIDS = "Kubernetes was not asked about the {what}: your account may not create any there, the bridge's may"
-KUBERNETES_UNSURE = "Kubernetes was asked about the {what}, and cannot say: {said}"
+KUBERNETES_UNSURE = "Kubernetes was asked, and cannot say: {said}"
 KUBERNETES_SILENT = "Kubernetes did not answer within {seconds} s"
 
 POD_GONE = Message("pod-gone", "{what}", "its last lines cannot be read any more", "see the job's output in {output}")

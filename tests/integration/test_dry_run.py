@@ -81,4 +81,4 @@ def test_what_its_caller_may_not_ask(stack: Stack, file: str) -> None:
 def test_one_that_is_not_there(stack: Stack, file: str) -> None:
     with stack.stopped("kube-apiserver"):
         said = checked(stack, file)
-    assert "note: Kubernetes was asked about" in said and said.endswith("exit 0\n"), said
+    assert "note: Kubernetes was asked, and cannot say: " in said and said.endswith("exit 0\n"), said

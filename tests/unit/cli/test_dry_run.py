@@ -113,7 +113,10 @@ def test_one_that_does_not_answer(
     assert "note: Kubernetes did not answer within" in out
 
 
-def test_nobody_is_asked_without_a_kubeconfig_or_a_kubectl(login: Login, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nobody_is_asked_without_a_kubeconfig_or_a_kubectl(
+    login: Login, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(login.home.parent / "bin"))
     assert "Kubernetes" not in checked(capsys)[1]
     login.has("kubectl", "exit 1")
     (login.home / ".kube" / "config").unlink()
