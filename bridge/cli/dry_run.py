@@ -1,7 +1,7 @@
 """What Kubernetes would say of a job's objects, asked with the caller's own kubeconfig: both are created for show.
 
-By kubectl, which knows every way to log in. The job is judged by its PyTorchJob; its pods, which meet quotas, limits and
-Pod Security, would be judged only when the operator makes them: so the first of them is shown, too.
+By kubectl, which knows every way to log in. Quotas, limits and Pod Security would meet the pods only when the operator
+makes them: so the first of them is shown, too.
 """
 
 import json
@@ -13,7 +13,7 @@ from bridge.cli import kubectl
 from bridge.commands import run
 from bridge.errors import BridgeError
 from bridge.job.faults import Verdict, admission
-from bridge.messages import bridgectl as messages
+from bridge.messages import submission as messages
 
 _SECONDS = 30  # for all of it; of one request half as many
 _COMPLAINT = re.compile(r"^(?=Error from server|error: |The \S+ \"[^\"]*\" is invalid|Unable to connect)", re.MULTILINE)
@@ -23,8 +23,8 @@ _LIMIT = 600  # characters of a complaint that is shown
 
 @dataclass(frozen=True)
 class Said:
-    """``takes``: which of the two it would take; ``reasons`` why not, where the spec is to blame; ``notes`` what keeps it
-    from saying so."""
+    """``takes``: which of the two it would take; ``reasons`` why not, where the spec is to blame; ``notes`` what
+    keeps it from saying so."""
 
     takes: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()

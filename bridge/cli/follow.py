@@ -11,7 +11,8 @@ from bridge.cli import slurm
 from bridge.cli.jobid import JobId
 from bridge.commands import run
 from bridge.errors import BridgeError
-from bridge.messages import bridgectl as messages
+from bridge.messages import submission as messages
+from bridge.messages.bridgectl import JOB_FORGOTTEN
 
 _PERIOD = 2.0  # seconds between two questions to slurmctld, which sends no events
 _SECONDS = 15.0  # for scancel
@@ -58,7 +59,7 @@ class _Follower:
         if job is not None:
             self._heard = time.monotonic()
         elif time.monotonic() > self._heard + _PATIENCE:
-            raise BridgeError(messages.JOB_FORGOTTEN.sentence(job=self._number))
+            raise BridgeError(JOB_FORGOTTEN.sentence(job=self._number))
         return job
 
     def _ended(self, job: slurm.SlurmJob) -> int:

@@ -18,8 +18,8 @@ _BOUNDS = (("minimum", "from {}"), ("exclusiveMinimum", "above {}"), ("maximum",
 
 _HEAD = """# bridge.toml
 
-Made from the code by `make docs`; `man 5 bridge.toml` has the same. `/etc/slurm-k8s-bridge/bridge.toml` is read once, when `bridged`
-starts; `bridged --check-config` says what is wrong with it. How the parts work together:
+Made from the code by `make docs`; `man 5 bridge.toml` has the same. `/etc/slurm-k8s-bridge/bridge.toml` is read once,
+when `bridged` starts; `bridged --check-config` says what is wrong with it. How the parts work together:
 [install](../how-to/install.md), [site profiles](../how-to/site-profiles.md).
 """
 _COLUMNS = "| key | kind; default | meaning |\n|---|---|---|"

@@ -37,13 +37,9 @@ def add_arguments(node: argparse.ArgumentParser) -> None:
     verb.add_argument("--hours", type=int, default=24, help="life of its token, which the node renews (24)")
     verb.add_argument("--account", default="", metavar="TENANT", help="for namespaces with accounts of their own")
     verb.add_argument("--out", type=Path, help="file for the kubeconfig, mode 0600 (standard output)")
-    verb = _add(
-        verbs, "revoke", _revoke, "admin: take a node's identity back, at once", "bridgectl node revoke n17"
-    )
+    verb = _add(verbs, "revoke", _revoke, "admin: take a node's identity back, at once", "bridgectl node revoke n17")
     verb.add_argument("node", metavar="NODE", help="its name in Kubernetes")
-    _add(
-        verbs, "bind", _bind, "admin: let the enrolled nodes work in namespaces that are new", "bridgectl node bind"
-    )
+    _add(verbs, "bind", _bind, "admin: let the enrolled nodes work in namespaces that are new", "bridgectl node bind")
     verb = verbs.add_parser(
         "renew",
         help="on the node, by its timer: a new token, when half of the old one's life is over",

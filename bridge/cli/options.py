@@ -42,7 +42,9 @@ def of_parser(parser: argparse.ArgumentParser, words: tuple[str, ...] = (), text
     """What this parser takes, then what each of its verbs does. Only --help is left out: everybody has it."""
     below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     own = [action for action in parser._actions if action not in below and "--help" not in action.option_strings]
-    yield Verb(words, text, (parser.epilog or "").removeprefix(EXAMPLE), tuple(_argument(parser, action) for action in own))
+    yield Verb(
+        words, text, (parser.epilog or "").removeprefix(EXAMPLE), tuple(_argument(parser, action) for action in own)
+    )
     for verbs in below:
         texts = {action.dest: action.help or "" for action in verbs._choices_actions}
         for name, verb in verbs.choices.items():

@@ -28,7 +28,7 @@ from bridge.engine.state import Run, SpecFile, new_run
 from bridge.errors import AllocationError, SpecError
 from bridge.hook import spec_reader
 from bridge.job.faults.runs import ALLOCATION_UNFIT, SPEC_REFUSED, SPEC_UNREADABLE
-from bridge.messages import bridgectl as messages
+from bridge.messages import submission as messages
 from bridge.slurm.environ import Allocation
 from bridge.slurmrest.api import JobRecord
 

@@ -1,4 +1,4 @@
-"""What may stand in a spec, and what becomes of each field: the page of the documentation that is made of the tables."""
+"""What may stand in a spec, and what becomes of each field: the page of the documentation that is made of tables."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -10,17 +10,18 @@ from bridge.job.treatments import CONTAINERJOB, PYTORCHJOB_TOP, Row, Shape, Trea
 
 _HEAD = """# What may stand in a spec
 
-Made from the code by `make docs`. A spec is a ContainerJob or a PyTorchJob of kubeflow.org/v1. Every field that Kubernetes knows has
-a row here, and one treatment:
+Made from the code by `make docs`. A spec is a ContainerJob or a PyTorchJob of kubeflow.org/v1. Every field that
+Kubernetes knows has a row here, and one treatment:
 
 - **kept**: it arrives as it is.
 - **set**: Slurm, the site or the bridge decides. Another value is replaced, and named in the job's notice.
-- **becomes**: the site has its own way to the same end ([site profiles](../how-to/site-profiles.md)); named in the notice.
+- **becomes**: the site has its own way to the same end ([site profiles](../how-to/site-profiles.md)); named in the
+  notice.
 - **refused**: it cannot be meant, or cannot be allowed. The job is refused with all such reasons at once.
 
 A field without a row is refused as unknown. `bridgectl check FILE` says all of it before the queue; a field may hold
-[variables of Slurm](environment.md#slurms-variables) wherever it holds text. In a path `*` stands for any key, `[]` for each item of a
-list, and `**` for everything below.
+[variables of Slurm](environment.md#slurms-variables) wherever it holds text. In a path `*` stands for any key, `[]` for
+each item of a list, and `**` for everything below.
 """
 _SHORT = """## ContainerJob
 
@@ -45,7 +46,9 @@ _CONTAINERS, _INITS, _VOLUMES = "spec.containers[]", "spec.initContainers[]", "s
 def as_page() -> str:
     """The whole page."""
     about = {name: field.get("description", "") for name, field in schema()["properties"].items()}
-    by_part = {part: [row for row in POD_TEMPLATE if row.path.startswith(part)] for part in (_CONTAINERS, _INITS, _VOLUMES)}
+    by_part = {
+        part: [row for row in POD_TEMPLATE if row.path.startswith(part)] for part in (_CONTAINERS, _INITS, _VOLUMES)
+    }
     pod = [row for row in POD_TEMPLATE if not row.path.startswith(tuple(by_part))]
     own = {_treated(row) + row.path.removeprefix(_CONTAINERS) for row in by_part[_CONTAINERS]}
     inits = [row for row in by_part[_INITS] if _treated(row) + row.path.removeprefix(_INITS) not in own]

@@ -11,7 +11,7 @@ from bridge import wellknown
 from bridge.cli import follow, rehearsal, slurm, written
 from bridge.commands import run
 from bridge.errors import BridgeError, Misused
-from bridge.messages import bridgectl as messages
+from bridge.messages import submission as messages
 
 _SECONDS = 60.0  # for sbatch, which waits for slurmctld
 _FILES = 1000  # of one name, after which another name has to be chosen

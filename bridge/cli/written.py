@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import yaml
 
 from bridge.errors import Misused
-from bridge.messages import bridgectl as messages
+from bridge.messages import submission as messages
 from bridge.wellknown import TOKEN
 
 _SPEC_HEAD = (

@@ -1,8 +1,8 @@
 """The catalogue of messages: what the bridge tells a person, each with a name, a cause, a consequence and a cure.
 
 One page for each speaker; a room imports its own page as `messages`. What the bridge observes of jobs and nodes has its
-row in `job.faults`; docs/reference/messages.md, made by `make docs`, has both. The hook imports this file too: Python 3.6 syntax,
-no imports.
+row in `job.faults`; docs/reference/messages.md, made by `make docs`, has both. The hook imports this file too: Python
+3.6 syntax, no imports.
 """
 
 

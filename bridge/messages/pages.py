@@ -1,9 +1,20 @@
 """All pages of the catalogue: who speaks, and what they say."""
 
-from bridge.messages import Message, bridgectl, bridged, doctor, doctor_kubernetes, doctor_slurm, hook, workloads
+from bridge.messages import (
+    Message,
+    bridgectl,
+    bridged,
+    doctor,
+    doctor_kubernetes,
+    doctor_slurm,
+    hook,
+    submission,
+    workloads,
+)
 
 PAGES = {
     "bridgectl says of itself": bridgectl,
+    "bridgectl says before the queue": submission,
     "bridged says of itself": bridged,
     "bridged says of workloads": workloads,
     "bridgectl doctor finds": doctor,

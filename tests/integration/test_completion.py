@@ -24,8 +24,16 @@ exit
     ],
 )
 def test_fish(stack: Stack, line: str, offered: set[str]) -> None:
-    said = stack.exec("login", "fish", "--no-config", "-c", 'source $argv[2]; complete -C $argv[1]', line,
-                      "/usr/share/fish/vendor_completions.d/bridgectl.fish", user="ml")
+    said = stack.exec(
+        "login",
+        "fish",
+        "--no-config",
+        "-c",
+        "source $argv[2]; complete -C $argv[1]",
+        line,
+        "/usr/share/fish/vendor_completions.d/bridgectl.fish",
+        user="ml",
+    )
     assert {row.partition("\t")[0] for row in said.splitlines()} == offered
 
 
@@ -46,5 +54,5 @@ def test_zsh(stack: Stack, typed: str, completed: str) -> None:
 
 
 def test_bash(stack: Stack) -> None:
-    script = '. /usr/share/bash-completion/completions/bridgectl; complete -p bridgectl'
+    script = ". /usr/share/bash-completion/completions/bridgectl; complete -p bridgectl"
     assert stack.exec("login", "bash", "-c", script) == "complete -F _bridgectl bridgectl\n"

@@ -1,5 +1,5 @@
-"""The exit code of attach, as Slurm shows it afterwards: docs/reference/exit-codes.md, row by row. What SIGTERM makes of it is in
-test_signals.py, more of what ends in 75 in test_rows_of_pods.py and test_fault_rows.py."""
+"""The exit code of attach, as Slurm shows it afterwards: docs/reference/exit-codes.md, row by row. What SIGTERM makes
+of it is in test_signals.py, more of what ends in 75 in test_rows_of_pods.py and test_fault_rows.py."""
 
 import pytest
 

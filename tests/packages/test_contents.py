@@ -98,9 +98,7 @@ def test_it_has_manual_pages_and_completion(files: dict[str, tuple[str, str]]) -
     } <= set(files)
 
 
-def test_zsh_finds_its_completion_where_each_system_has_them(
-    debs: tuple[Path, Path], rpms: tuple[Path, Path]
-) -> None:
+def test_zsh_finds_its_completion_where_each_system_has_them(debs: tuple[Path, Path], rpms: tuple[Path, Path]) -> None:
     assert "/usr/share/zsh/vendor-completions/_bridgectl" in _of_deb(debs[0])
     assert "/usr/share/zsh/site-functions/_bridgectl" in _of_rpm(rpms[0])
 

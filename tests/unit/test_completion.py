@@ -1,4 +1,4 @@
-"""Completion of bridgectl: in step with the parser, and as bash itself takes it. fish and zsh are asked on the stack."""
+"""Completion of bridgectl: in step with the parser, and as bash takes it. fish and zsh are asked on the stack."""
 
 import shlex
 import subprocess

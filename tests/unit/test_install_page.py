@@ -14,8 +14,9 @@ from bridge.cli.options import Verb, bridgectl, of_parser
 from bridge.config import load
 from bridge.doctor import examination
 from bridge.doctor.checks import configuration, credential, identity, rights
-from bridge.messages.bridgectl import NODE_UNCONFIGURED, SPEC_RUNS
+from bridge.messages.bridgectl import NODE_UNCONFIGURED
 from bridge.messages.pages import MESSAGES
+from bridge.messages.submission import SPEC_RUNS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/how-to/install.md").read_text()

@@ -25,7 +25,7 @@ _FIELD = (
     'PyTorchJob: strict decoding error: unknown field "spec.pytorchReplicaSpecs.Worker.template.spec.gates"\n'
 )
 _POLICY = (
-    'The pods "slurm-demo-1-0-worker-0" is invalid: : ValidatingAdmissionPolicy \'site\' with binding \'site\' denied '
+    "The pods \"slurm-demo-1-0-worker-0\" is invalid: : ValidatingAdmissionPolicy 'site' with binding 'site' denied "
     "request: no\n"
 )
 
@@ -51,8 +51,10 @@ def test_what_it_would_take_is_told(login: Login, capsys: pytest.CaptureFixture[
     login.has("kubectl", f"cat >{login.home}/given; echo $@ >{login.home}/words; printf '{_TAKEN}'")
     code, out, err = checked(capsys)
     assert (code, err) == (0, "")
-    assert out.endswith("Kubernetes would take the PyTorchJob and its pods\nit would run: every field is kept, set or "
-                        "translated as said above\n")
+    assert out.endswith(
+        "Kubernetes would take the PyTorchJob and its pods\nit would run: every field is kept, set or "
+        "translated as said above\n"
+    )
     assert "--dry-run=server" in (login.home / "words").read_text()
     workload, pod = json.loads((login.home / "given").read_text())["items"]
     template = workload["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
@@ -98,7 +100,7 @@ def test_what_the_spec_is_not_to_blame_for(complaint: str, note: str) -> None:
     assert note in told
 
 
-def test_both_complaints_are_told(login: Login) -> None:
+def test_both_complaints_are_told() -> None:
     said = dry_run.heard("pytorchjob.kubeflow.org/slurm-demo-1-0\n", _RBAC + _QUOTA)
     assert (said.takes, len(said.reasons), len(said.notes)) == (("the PyTorchJob",), 1, 1)
 

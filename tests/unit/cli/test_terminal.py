@@ -48,7 +48,7 @@ def test_and_only_for_those_that_want_it(refused: list[str], variables: dict[str
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
     with subprocess.Popen(
-        [*_MAIN, "explain", "--table"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*_MAIN, "explain", "--table"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, pipesize=4096
     ) as process:
         assert process.stdout and process.stderr
         process.stdout.readline()

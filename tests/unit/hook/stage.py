@@ -60,6 +60,11 @@ class Hook:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
 
+    def goes_on(self, seconds: float) -> None:
+        """For so long at least: it is looked at all the time."""
+        with pytest.raises(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+
     def ends(self) -> tuple[int, str]:
         """Exit code and what it printed."""
         out, err = self.process.communicate(timeout=5)
