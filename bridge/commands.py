@@ -13,8 +13,10 @@ _KEPT = ("HOME", "LANG", "PATH", "SLURM_CONF", "TZ", "USER")  # nothing of a job
 def run(
     words: list[str], seconds: float, *, whole: bool = False, given: str = ""
 ) -> "subprocess.CompletedProcess[str]":
-    """With a small environment, or with the ``whole`` of who asks; ``given`` is what it reads. Raises BridgeError where it
-    cannot be run, or does not end in time."""
+    """With a small environment, or with the ``whole`` of who asks; ``given`` is what it reads.
+
+    Raises BridgeError where it cannot be run, or does not end in time.
+    """
     environment = {name: os.environ[name] for name in os.environ if whole or name in _KEPT} | {"LC_ALL": "C.UTF-8"}
     pipe = subprocess.PIPE
     try:
