@@ -57,6 +57,11 @@ flood: venv ## A minute of output at full speed (SKB_FLOOD=SECONDS)
 soak: venv ## Ten thousand runs through one daemon, whose memory, threads and files stay what they are (SKB_RUNS=NUMBER)
 	pytest --verbose --capture=no -o timeout=21600 tests/integration/soak/test_many_runs.py
 
+# In a copy of the checkout. MUTANTS="NAME..." only those.
+.PHONY: mutants
+mutants: venv ## Slips that break a law, one at a time: do the unit tests notice each? (tests/mutants/list.toml)
+	python -m tests.mutants $(MUTANTS)
+
 # Each figure once for a commit: what was interrupted goes on. ANEW=1 measures again, FIGURES="prolog-1 attach" only those,
 # PROFILE=1 keeps flame graphs of the worst three, as a full bench does.
 .PHONY: bench

@@ -1,0 +1,76 @@
+"""`python -m tests.mutants [NAME...]`: each slip in a copy of the checkout, and the unit tests of its rooms.
+
+Exit code 1 where one is not noticed, or where the tests are not green without any.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.mutants.mutant import Mutant, listed
+
+_ROOT = Path(__file__).parents[2]
+_PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "-p", "no:cacheprovider", "-o", "addopts="]
+_RED = 1  # pytest: tests ran, and some failed
+_SECONDS = 900
+
+
+def main(names: list[str]) -> int:
+    """All mutants, or those that are named."""
+    mutants = [mutant for mutant in listed() if not names or mutant.name in names]
+    if unknown := set(names) - {mutant.name for mutant in mutants}:
+        print(f"no such mutant: {', '.join(sorted(unknown))}; tests/mutants/list.toml has them", file=sys.stderr)
+        return 64
+    with tempfile.TemporaryDirectory() as folder:
+        tree = _copied(Path(folder) / "checkout")
+        rooms = sorted({room for mutant in mutants for room in mutant.rooms})
+        print(f"without a slip: {', '.join(rooms)}", flush=True)
+        code, output = _tested(tree, rooms)
+        if code != 0:
+            print(output)
+            return 1
+        missed = [mutant for number, mutant in enumerate(mutants, 1) if not _noticed(tree, mutant, number, len(mutants))]
+    print(f"{len(mutants) - len(missed)} of {len(mutants)} noticed")
+    for mutant in missed:
+        print(f"NOT NOTICED: {mutant.name} in {mutant.file}: {mutant.breaks}")
+    return 1 if missed else 0
+
+
+def _copied(tree: Path) -> Path:
+    """What git knows of the checkout, as it is now."""
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=_ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, tracked.split("\0")):
+        if (_ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(_ROOT / name, tree / name)
+    return tree
+
+
+def _noticed(tree: Path, mutant: Mutant, number: int, count: int) -> bool:
+    file, began = tree / mutant.file, time.monotonic()
+    good, mode = file.read_text(encoding="utf-8"), file.stat().st_mode
+    file.write_text(mutant.text(tree), encoding="utf-8")
+    try:
+        code, output = _tested(tree, mutant.rooms)
+    finally:
+        file.write_text(good, encoding="utf-8")
+        file.chmod(mode)
+    by = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+    who = by[1] if code == _RED and by else f"nobody (pytest's exit code {code})"
+    print(f"[{number}/{count}] {mutant.name}: {who}, {time.monotonic() - began:.0f} s", flush=True)
+    return code == _RED and by is not None
+
+
+def _tested(tree: Path, rooms: list[str] | tuple[str, ...]) -> tuple[int, str]:
+    """pytest's exit code, and what it printed."""
+    words = [*_PYTEST, "-r", "fE", *(f"tests/unit/{room}" for room in rooms)]
+    done = subprocess.run(words, cwd=tree, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
