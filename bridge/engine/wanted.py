@@ -24,6 +24,7 @@ FOLLOWED_RANKS = 16  # up to so many nodes every rank's output is followed, abov
 _EVENTS_AFTER = 2.0  # seconds without a pod after which the workload's events are read
 _POD_EVENTS_AFTER = 5.0  # seconds after which those of a pod are read that is bound and says nothing of a fault
 _GANG_LOOK, _GANG_LOOKS = 8.0, 10.0  # seconds until another node looks for the workload of a pod that is not there
+_LOOKERS = 64  # nodes of a run that look so often; more of them take turns, since all wait while the operator is slow
 _PROVE_ANYWAY = 10.0  # seconds after which the pods are listed even though the watch still shows one
 
 
@@ -41,7 +42,7 @@ def next_wake(config: Config, run: Run, at: float) -> float | None:
     """When time alone will change this run or its work; None when it will not."""
     later = [moment for moment in _moments(run.rules.applied(config), run) if moment > at]
     if _lacks_own_pod(run):
-        later.append(run.began + _GANG_LOOK + _GANG_LOOKS * _looks(run, at))
+        later.append(run.began + _look_moment(run, _looks(run, at)))
     return min(later, default=None)
 
 
@@ -82,7 +83,24 @@ def _lacks_own_pod(run: Run) -> bool:
 
 def _looks(run: Run, at: float) -> int:
     """How often the workload should have been looked for by now."""
-    return max(0, 1 + int((at - run.began - _GANG_LOOK) // _GANG_LOOKS))
+    waited = at - run.began
+    if waited < _GANG_LOOK:
+        return 0
+    return 1 + max(0, 1 + int((waited - _look_moment(run, 1)) // _look_period(run)))
+
+
+def _look_moment(run: Run, number: int) -> float:
+    """Seconds from the beginning to this look. The first is everybody's, before `timing.member_patience` is over."""
+    if number == 0:
+        return _GANG_LOOK
+    period = _look_period(run)
+    turn = period if len(run.nodes) <= _LOOKERS else period * ((run.rank or 0) + 1) / len(run.nodes)
+    return _GANG_LOOK + turn + period * (number - 1)
+
+
+def _look_period(run: Run) -> float:
+    """Seconds between two looks of a node: all nodes of a run together look as often as 64 would."""
+    return _GANG_LOOKS * max(1.0, len(run.nodes) / _LOOKERS)
 
 
 def _preparing(run: Run, at: float) -> Iterator[Activity]:

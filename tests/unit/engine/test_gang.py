@@ -11,6 +11,7 @@ from bridge.engine.cluster_work import ClusterWork
 from bridge.engine.executor import Task
 from bridge.engine.logs import LogHub
 from bridge.engine.state import Answer, Run, Workload
+from bridge.engine.wanted import next_wake, wanted
 from tests.fakes.kubernetes import FakeKubernetes
 
 from .story import CONFIG, START, Story, member, pod, ready
@@ -59,6 +60,29 @@ def test_where_its_pod_does_not_come_it_looks_for_the_workload() -> None:
     assert looks(story.after(7.0)) == [2]
     story.sees(pod(1))
     assert not looks(story)
+
+
+def test_a_thousand_nodes_look_once_and_then_take_turns() -> None:
+    """The operator may need a minute for so many pods, and an API server that all of them ask makes it two."""
+    nodes = tuple(f"n{number}" for number in range(1024))
+    began = waiting().run
+    assert began.allocation is not None
+    numbers = []
+    for rank in (1, 511, 1023):
+        run = replace(began, nodes=nodes, allocation=replace(began.allocation, nodes=nodes, node=nodes[rank]))
+        assert (run.rank, _looked_by(run, 7.9), _looked_by(run, 8.0)) == (rank, 0, 1)
+        numbers.append([_looked_by(run, seconds) for seconds in (60.0, 120.0, 168.0, 330.0)])
+        wake = next_wake(CONFIG, run, run.began + 60.0)
+        assert wake is not None and _looked_by(run, wake - run.began) >= _looked_by(run, 60.0)
+    assert numbers == [[2, 2, 2, 4], [1, 2, 2, 3], [1, 1, 2, 3]]
+
+
+def _looked_by(run: Run, seconds: float) -> int:
+    """How often it wants to have looked by then."""
+    (number,) = [look.number for look in wanted(run, run.began + seconds) if isinstance(look, do.LookForWorkload)] or [
+        0
+    ]
+    return number
 
 
 def test_a_workload_that_never_came_keeps_nobody() -> None:
