@@ -9,7 +9,7 @@ project = "slurm-k8s-bridge"
 author = "the slurm-k8s-bridge authors"
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/**/*.md", "tests/*/README.md", "packaging/*/README.md"]
+include_patterns = ["*.md", "docs/**.md", "tests/*/README.md", "packaging/*/README.md"]
 myst_heading_anchors = 4  # named as other viewers of Markdown name them
 html_theme = "furo"
 html_title = project
@@ -32,11 +32,12 @@ def _read(app: Sphinx, document: str, source: list[str]) -> None:
 
 def _menu(index: str) -> str:
     """The site's menu is what the index lists, under its own heads."""
-    _, *parts = re.split(r"^## (.+)$", index, flags=re.MULTILINE)
+    parts = ["", *re.split(r"^## (.+)$", index, flags=re.MULTILINE)]
     menu = ""
     for head, text in zip(parts[::2], parts[1::2], strict=True):
         pages = "\n".join(path.removesuffix(".md") for _, path in _LINK.findall(text))
-        menu += f"\n```{{toctree}}\n:hidden:\n:caption: {head}\n\n{pages}\n```\n"
+        caption = f":caption: {head}\n" if head else ""
+        menu += f"\n```{{toctree}}\n:hidden:\n{caption}\n{pages}\n```\n"
     return menu
 
 

@@ -33,7 +33,7 @@ def main(names: list[str]) -> int:
         if code != 0:
             print(output)
             return 1
-        missed = [mutant for number, mutant in enumerate(mutants, 1) if not _noticed(tree, mutant, number, len(mutants))]
+        missed = [mutant for mutant in mutants if not _noticed(tree, mutant)]
     print(f"{len(mutants) - len(missed)} of {len(mutants)} noticed")
     for mutant in missed:
         print(f"NOT NOTICED: {mutant.name} in {mutant.file}: {mutant.breaks}")
@@ -50,7 +50,7 @@ def _copied(tree: Path) -> Path:
     return tree
 
 
-def _noticed(tree: Path, mutant: Mutant, number: int, count: int) -> bool:
+def _noticed(tree: Path, mutant: Mutant) -> bool:
     file, began = tree / mutant.file, time.monotonic()
     good, mode = file.read_text(encoding="utf-8"), file.stat().st_mode
     file.write_text(mutant.text(tree), encoding="utf-8")
@@ -61,7 +61,7 @@ def _noticed(tree: Path, mutant: Mutant, number: int, count: int) -> bool:
         file.chmod(mode)
     by = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
     who = by[1] if code == _RED and by else f"nobody (pytest's exit code {code})"
-    print(f"[{number}/{count}] {mutant.name}: {who}, {time.monotonic() - began:.0f} s", flush=True)
+    print(f"{mutant.name}: {who}, {time.monotonic() - began:.0f} s", flush=True)
     return code == _RED and by is not None
 
 

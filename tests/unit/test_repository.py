@@ -12,12 +12,6 @@ from bridge.job.render import render
 from tests.unit.job.given import placement, site
 
 ROOT = Path(__file__).parents[2]
-_FOREIGN = ("tests/manifests", "tests/fuzz")
-DOCUMENTS = sorted(
-    str(path.relative_to(ROOT))
-    for path in ROOT.rglob("*.md")
-    if not str(path.relative_to(ROOT)).startswith((".", *_FOREIGN))
-)
 README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 
@@ -25,30 +19,6 @@ ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 def blocks(language: str) -> list[str]:
     """Code blocks of README."""
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-
-
-def anchors(document: Path) -> set[str]:
-    """What a link may name in it, as GitHub makes it of each heading."""
-    text = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
-    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
-
-
-def test_there_are_documents() -> None:
-    assert {"README.md", "CONTRIBUTING.md", "docs/how-to/install.md", "tests/stack/README.md"} <= set(DOCUMENTS)
-
-
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_links_lead_somewhere(name: str) -> None:
-    document = ROOT / name
-    links = re.findall(r"\]\(([^)\s]+)\)", document.read_text())
-    for link in links:
-        if link.startswith("https:"):
-            continue
-        path, _, anchor = link.partition("#")
-        target = document.parent / path if path else document
-        assert target.exists(), link
-        assert not anchor or anchor in anchors(target), link
 
 
 def test_files_that_architecture_names_exist() -> None:
