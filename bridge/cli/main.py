@@ -211,7 +211,7 @@ VERBS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
     "submit": (
         _submit,
         "a training as one command: writes spec and batch script, and calls sbatch",
-        "bridgectl submit --image registry/train:1 -N2 --gpus-per-node=8 --follow -- torchrun /opt/train.py --epochs 3",
+        "bridgectl submit --image registry/train:1 -N2 --gpus-per-node=8 -- torchrun train.py --epochs 3",
     ),
     "check": (
         _check,
