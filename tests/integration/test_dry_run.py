@@ -20,7 +20,10 @@ def file(stack: Stack) -> Iterator[str]:
     stack.write(f"{directory}/job.yaml", manifest(stack))
     admin = stack.exec("login", "cat", "/root/.kube/config")
     stack.write(f"{directory}/kubeconfig", with_client(admin, *client_pair(stack, "ml", 1)), mode="600")
-    yield f"{directory}/job.yaml"
+    try:
+        yield f"{directory}/job.yaml"
+    finally:
+        stack.exec("login", "rm", f"{directory}/kubeconfig")
     assert stack.objects("pytorchjobs") == [], "nothing is made of it"
 
 

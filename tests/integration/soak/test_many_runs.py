@@ -82,6 +82,14 @@ def _now(node: Fleet, runs: int) -> Look:
     lines = place.joinpath("status").read_text(encoding="ascii").splitlines()
     told = dict(line.split(":", 1) for line in lines)
     resident, threads = int(told["VmRSS"].split()[0]) * 1024 / 1e6, int(told["Threads"])
-    open_ones = [str(file.readlink()) for file in place.joinpath("fd").iterdir()]
+    open_ones = [name for file in place.joinpath("fd").iterdir() if (name := _opened(file))]
     sockets = sum(name.startswith("socket:") for name in open_ones)
     return Look(runs, resident, threads, len(open_ones) - sockets, sockets)
+
+
+def _opened(descriptor: Path) -> str:
+    """What it is of; '' where it has been closed since it was listed."""
+    try:
+        return str(descriptor.readlink())
+    except FileNotFoundError:
+        return ""
