@@ -70,7 +70,7 @@ def _who_notices(tree: Path, folders: list[str]) -> str:
     there is none."""
     for _ in range(_TRIES):
         code, output = _tested(tree, folders)
-        by = re.search(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", output, re.MULTILINE)
+        by = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
         if code != _RED or by is None:
             return ""
         if _tested(tree, [by[1]])[0] == _RED:
