@@ -42,10 +42,11 @@ def test_the_gate_is_opened_once_for_the_own_pod_only() -> None:
     assert not story.wants(do.OpenGate), "a pod made again later stays behind its gate"
 
 
-def test_no_gate_is_opened_by_a_node_that_is_not_proven() -> None:
-    story = member().began().workload().sees(pod(1))
+@pytest.mark.parametrize("gpus", [0, 2])
+def test_no_gate_is_opened_by_a_node_that_is_not_proven(gpus: int) -> None:
+    story = Story(allocation(node="compute2", gpus=gpus)).began().workload().sees(pod(1))
     assert not story.wants(do.OpenGate)
-    story.tell(events.NodeProven(story.at, 2))
+    story.tell(events.NodeProven(story.at, gpus))
     assert len(story.wants(do.OpenGate)) == 1
 
 
