@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bridge import __version__, clock, heard, logs, sdnotify, wellknown
+from bridge.cli.main import add_config
 from bridge.config import Config, load
 from bridge.disks import Disks
 from bridge.engine.adoption import Adopter
@@ -72,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """Of the options."""
     options = argparse.ArgumentParser(prog="bridged", description="Node daemon of slurm-k8s-bridge.")
-    options.add_argument("--config", type=Path, default=Path(wellknown.CONFIG_FILE), help="default: %(default)s")
+    add_config(options)
     options.add_argument(
         "--check-config", action="store_true", help="read the configuration, say what is wrong, and exit"
     )

@@ -9,8 +9,9 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from bridge import __version__, logs, wellknown
+from bridge import __version__, logs
 from bridge.cli.colour import Colour, painted
+from bridge.cli.main import add_config
 from bridge.doctor import examination
 from bridge.doctor.check import Result, State
 from bridge.doctor.place import Place
@@ -25,7 +26,7 @@ _COLOURS = {State.GOOD: Colour.GOOD, State.FOUND: Colour.BAD, State.UNKNOWN: Col
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     """The options."""
-    verb.add_argument("--config", type=Path, default=Path(wellknown.CONFIG_FILE), help="default: %(default)s")
+    add_config(verb)
     verb.add_argument("--image", help="what the container runtime is to pull (kubernetes.test_image)")
     verb.add_argument(
         "--cluster", action="store_true", help="what only an admin of Kubernetes sees, once for all nodes"

@@ -67,6 +67,14 @@ def with_example(command: str) -> dict[str, Any]:
     return {"epilog": f"{EXAMPLE}{command}", "formatter_class": raw} if command else {}
 
 
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """Where bridge.toml is."""
+    from pathlib import Path
+
+    place = Path(wellknown.CONFIG_FILE)
+    parser.add_argument("--config", type=Path, default=place, metavar="FILE", help="the site's; %(default)s")
+
+
 def _attach(verb: argparse.ArgumentParser) -> None:
     from bridge.cli import attach
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge import config, wellknown
-from bridge.cli.main import with_example
+from bridge.cli.main import add_config, with_example
 from bridge.errors import BridgeError, Invalid, NotFound, RemoteError
 from bridge.kube import kubeconfig
 from bridge.kube.enrolment import Enrolment, token
@@ -45,7 +45,7 @@ def add_arguments(node: argparse.ArgumentParser) -> None:
         help="on the node, by its timer: a new token, when half of the old one's life is over",
         **with_example("bridgectl node renew --now"),
     )
-    verb.add_argument("--config", type=Path, default=Path(wellknown.CONFIG_FILE), help="default: %(default)s")
+    add_config(verb)
     verb.add_argument("--now", action="store_true", help="whatever is left of the old one's life")
     verb.set_defaults(command=_renew)
 

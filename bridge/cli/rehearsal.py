@@ -18,9 +18,9 @@ from typing import Any
 
 import yaml
 
-from bridge import wellknown
 from bridge.cli import dry_run
 from bridge.cli.colour import Colour, painted
+from bridge.cli.main import add_config
 from bridge.config import Config, load
 from bridge.engine.placing import Made, rendered
 from bridge.engine.rules import Rules
@@ -51,7 +51,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("-q", "--qos", default="", metavar="NAME", help="the same")
     verb.add_argument("-J", "--job-name", default="job", metavar="NAME", help="job")
     verb.add_argument("--user", type=_account, default=None, metavar="NAME", help="who would submit it; you")
-    verb.add_argument("--config", type=Path, default=Path(wellknown.CONFIG_FILE), metavar="FILE", help="%(default)s")
+    add_config(verb)
 
 
 def check(options: argparse.Namespace) -> int:

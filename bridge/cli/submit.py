@@ -7,8 +7,8 @@ import stat
 import sys
 from pathlib import Path
 
-from bridge import wellknown
 from bridge.cli import follow, rehearsal, slurm, written
+from bridge.cli.main import add_config
 from bridge.commands import run
 from bridge.errors import BridgeError, Misused
 from bridge.messages import submission as messages
@@ -35,13 +35,15 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--workdir", default="", metavar="PATH", help="where the command starts; the image's own place")
     verb.add_argument("--follow", action="store_true", help="show state and output until the job's end, its exit code")
-    verb.add_argument("--config", type=Path, default=Path(wellknown.CONFIG_FILE), metavar="FILE", help="%(default)s")
+    add_config(verb)
     verb.set_defaults(command=submit, takes_others=True)
 
 
 def submit(options: argparse.Namespace) -> int:
     """Write both files, call sbatch, print the job's id; with --follow its exit code. 1, and nothing written, where the
     prolog would refuse it."""
+    if word := written.stray(options.others):
+        raise Misused(messages.COMMAND_STRAY.sentence(word=word))
     given = _named(options.others, options.words)
     spec, script = _free_files(options, given)
     reasons = rehearsal.refusals(*spec, given, options.config)

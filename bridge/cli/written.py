@@ -82,6 +82,22 @@ def with_token(options: Sequence[str], spec: str) -> list[str]:
     return [*kept, f"{_COMMENT}={comment + ' ' if comment else ''}{TOKEN}{spec}"]
 
 
+def stray(options: Sequence[str]) -> str:
+    """The first word that is neither an option nor can be one's value, '' where there is none: most likely the command,
+    with no `--` before it."""
+    before = ""
+    for word in options:
+        if not word.startswith("-") and not _may_take_a_word(before):
+            return word
+        before = word
+    return ""
+
+
+def _may_take_a_word(option: str) -> bool:
+    """Only sbatch knows which do; `--nodes=2` and `-N2` have theirs."""
+    return len(option) == 2 if not option.startswith("--") else "=" not in option
+
+
 def value_of(options: Sequence[str], *names: str) -> str:
     """The last value that sbatch is given of an option: `--chdir=X`, `--chdir X`, `-D X`, `-DX`; '' where none is."""
     found = ""

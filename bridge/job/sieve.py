@@ -7,6 +7,7 @@ null anywhere outside `**`, and every value has its row's shape.
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from bridge.job.findings import Findings, at, shown
@@ -15,6 +16,8 @@ from bridge.job.treatments import Row, Shape, Treatment
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 NUMBER_LIMIT = 2**63
+_SUGGESTED = 20  # unknown fields of a spec for which another spelling is looked for
+_LIKE = 0.8  # of 1, for two words that are the same
 
 
 @dataclass
@@ -70,7 +73,7 @@ class Sieve:
         for name, inner in value.items():
             known = self.below.get(name) or self.below.get("*")
             if known is None:
-                findings.refuse(at(path, name), "no such field", self._suggestion(name))
+                findings.refuse(at(path, name), "no such field", self._suggestion(name, len(findings.reasons)))
                 continue
             if known.row is not None and known.row.private and is_secret_name(str(value.get("name"))):
                 kept = _unseen(known.row, inner, at(path, name), findings)
@@ -80,8 +83,11 @@ class Sieve:
                 left[name] = kept
         return left
 
-    def _suggestion(self, name: str) -> str:
+    def _suggestion(self, name: str, told: int) -> str:
+        """``told``: how many reasons there are already; a person reads no more than some, and a file may have many."""
         near = [known for known in self.below if known.lower() == name.lower().replace("_", "")]
+        if not near and told < _SUGGESTED:
+            near = get_close_matches(name, [known for known in self.below if known != "*"], 1, _LIKE)
         return f"write {near[0]}" if near else "remove it, or mend its spelling or indentation"
 
 

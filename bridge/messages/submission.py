@@ -34,6 +34,12 @@ COMMENT_TAKEN = Message(
     _UNSUBMITTED,
     "leave it out, or give the spec that it names to sbatch",
 )
+COMMAND_STRAY = Message(
+    "command-stray",
+    "the word {word} belongs to no option",
+    _UNSUBMITTED,
+    "write the command behind `--`: bridgectl submit --image IMAGE -N2 -- python3 train.py",
+)
 EXPORT_UNSET = Message(
     "export-unset",
     "--export names {name}, which is not set here",

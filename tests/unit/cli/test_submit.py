@@ -145,6 +145,25 @@ def test_what_sbatch_refuses_is_said(login: Login, here: Path, capsys: pytest.Ca
     assert (here / "train.yaml").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "word"),
+    [
+        (["-N2", "python3", "train.py"], "python3"),
+        (["-N", "2", "python3"], "python3"),
+        (["--nodes=2", "train.sh"], "train.sh"),
+        (["train.sh"], "train.sh"),
+        (["-p", "gpu", "--time", "10", "--exclusive", "-n2"], ""),
+    ],
+)
+def test_a_command_without_two_dashes_is_told(
+    words: list[str], word: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert written.stray(words) == word
+    assert main(["submit", "--image", "r/x:1", *words]) == (64 if word else 0)
+    assert ("write the command behind `--`" in capsys.readouterr().err) == bool(word)
+    assert (list(here.iterdir()) == []) == bool(word)
+
+
 def test_options_that_nobody_takes_are_still_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["ps", "--no-such-option"])

@@ -42,6 +42,11 @@ def test_the_gate_is_opened_once_for_the_own_pod_only() -> None:
     assert not story.wants(do.OpenGate), "a pod made again later stays behind its gate"
 
 
+def test_no_gate_is_opened_for_a_pod_that_is_on_its_way_out() -> None:
+    assert batch().created().sees(pod(0)).wants(do.OpenGate)
+    assert not batch().created().sees(pod(0, deleting=True)).wants(do.OpenGate)
+
+
 @pytest.mark.parametrize("gpus", [0, 2])
 def test_no_gate_is_opened_by_a_node_that_is_not_proven(gpus: int) -> None:
     story = Story(allocation(node="compute2", gpus=gpus)).began().workload().sees(pod(1))

@@ -46,6 +46,7 @@ def asks(name: str, amount: object, side: str = "limits") -> dict[str, Any]:
         (job({"resources": {"limits": {"cpu": 1}}}), f"{POD}.resources: "),
         (job({"hostnetwork": True}), f"{POD}.hostnetwork: no such field; write hostNetwork"),
         (job({"colour": "red"}), f"{POD}.colour: no such field; remove it"),
+        (job({"hostNetwrok": True}), f"{POD}.hostNetwrok: no such field; write hostNetwork"),
         (
             job(container={"securityContext": {"privileged": True}}),
             f"{MAIN}.securityContext.privileged: true is not allowed; remove it: the pods have no privileges",

@@ -138,7 +138,7 @@ def test_what_passes(given: dict[str, Any], left: Any) -> None:
         ({"items": {"name": "n"}}, "items: must be a list, is an object; write each item behind a `-`"),
         ({"items": [None]}, "items[0]: is empty; remove the `-`"),
         ({"items": ["n"]}, "items[0]: must be an object, is the text 'n'; write its fields below it"),
-        ({"items": [{"nam": "n"}]}, "items[0].nam: no such field; remove it"),
+        ({"items": [{"nam": "n"}]}, "items[0].nam: no such field; write name"),
         ({"by": {"x": {"Name": "n"}}}, "by.x.Name: no such field; write name"),
         ({"never": True}, "never: true is not allowed; remove it"),
     ],
