@@ -15,8 +15,8 @@ from pathlib import Path
 from tests.mutants.mutant import Mutant, listed
 
 _ROOT = Path(__file__).parents[2]
-_PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "-p", "no:cacheprovider", "-o", "addopts="]
-_RED = (1, 2)  # of pytest: some failed; stopped by -x where several processes share the tests
+_PYTEST = [sys.executable, "-m", "pytest", "--maxfail=5", "-q", "-n", "2", "-p", "no:cacheprovider", "-o", "addopts="]
+_RED = (1, 2)  # of pytest: some failed; stopped by --maxfail where several processes share the tests
 _SECONDS = 900
 _TRIES = 3
 
@@ -70,11 +70,12 @@ def _who_notices(tree: Path, folders: list[str]) -> str:
     there is none."""
     for _ in range(_TRIES):
         code, output = _tested(tree, folders)
-        by = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
-        if code not in _RED or by is None:
+        if code not in _RED:
             return ""
-        if _tested(tree, [by[1]])[0] in _RED:
-            return by[1]
+        red = dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE))
+        for name in red:
+            if _tested(tree, [name])[0] in _RED:
+                return name
     return ""
 
 
