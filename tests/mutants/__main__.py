@@ -72,7 +72,7 @@ def _who_notices(tree: Path, folders: list[str]) -> str:
         code, output = _tested(tree, folders)
         if code not in _RED:
             return ""
-        red = dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE))
+        red: dict[str, None] = dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE))
         for name in red:
             if _tested(tree, [name])[0] in _RED:
                 return name

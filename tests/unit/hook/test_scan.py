@@ -70,6 +70,20 @@ def test_a_process_that_no_signal_ends_is_told_as_one(proc: Path, state: str, wh
     assert [item["why"] for item in scan.leftovers([POD], [], None, str(proc))] == [why]
 
 
+def test_a_process_that_was_forked_behind_the_walk_is_found(proc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parent ended when it had been listed, and it was not there yet."""
+    listed = scan._pids
+
+    def forks(place: str) -> list[str]:
+        pids = listed(place)
+        if not (proc / "41").exists():
+            process(proc, 41, f"0::/pod{POD}\n")
+        return pids
+
+    monkeypatch.setattr(scan, "_pids", forks)
+    assert [item["pid"] for item in scan.leftovers([POD], [], None, str(proc))] == [41]
+
+
 def test_a_process_that_vanishes_is_gone(proc: Path) -> None:
     (proc / "40").mkdir()
     assert scan.leftovers([POD], ["/dev/null"], None, str(proc)) == []
