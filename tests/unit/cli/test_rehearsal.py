@@ -10,6 +10,7 @@ from bridge.cli.main import main
 from bridge.cli.rehearsal import _memory
 from bridge.config import load
 from tests.manifests.collected import HERE as MANIFESTS
+from tests.unit.engine.test_shown import fields_of
 
 from .golden import CASES, HERE, SITE, as_ada, made
 
@@ -47,6 +48,7 @@ def test_every_reason_is_told_at_once(capsys: pytest.CaptureFixture[str], tmp_pa
     code, out, err = told(capsys, "check", str(tmp_path / "job.yaml"), "-o", "json")
     answer = json.loads(out)
     assert (code, answer["runs"], answer["notices"], len(answer["reasons"])) == (1, False, [], 2)
+    assert list(answer) == fields_of("bridgectl check")
 
 
 def test_the_options_are_the_allocation(capsys: pytest.CaptureFixture[str]) -> None:
