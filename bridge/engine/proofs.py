@@ -2,7 +2,7 @@
 
 from bridge.engine import drain, events, training
 from bridge.engine.replacing import replace
-from bridge.engine.state import Effort, Handlers, Phase, Run
+from bridge.engine.state import Effort, Handlers, Phase, Run, Workload
 
 
 def epilog_began(run: Run, event: events.EpilogBegan) -> Run:
@@ -13,6 +13,8 @@ def epilog_began(run: Run, event: events.EpilogBegan) -> Run:
     # Who asks again after a no does not wait for the pause that the last failure earned.
     tries = run.tries if run.epilog_answer is None else {}
     ended = training.stopped(run) if run.stop_asked and run.outcome is None else run.outcome
+    if run.unattended is not None and run.workload is Workload.NONE:
+        run = replace(run, workload=Workload.UNKNOWN)  # by a journal that may be old: it proves nothing
     return replace(
         run,
         outcome=ended,
@@ -29,6 +31,8 @@ def epilog_began(run: Run, event: events.EpilogBegan) -> Run:
 
 
 def _pods_clear(run: Run, event: events.PodsClear) -> Run:
+    if run.phase is not Phase.RELEASE:
+        return run  # before consent has ended the next pod may be on its way
     # Without its marker no hook comes to scan the node for it either.
     phase = Phase.RELEASED if run.unmarked else run.phase
     known_uids = run.known_uids | frozenset(event.uids)

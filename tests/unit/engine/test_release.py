@@ -61,6 +61,12 @@ def test_a_scan_from_before_the_pods_were_clear_proves_nothing() -> None:
     assert story.run.phase is Phase.RELEASE
 
 
+def test_a_list_from_before_the_epilog_proves_nothing() -> None:
+    story = batch().created().sees(ready(0), ready(1))
+    story.tell(events.PodsClear(story.at)).tell(events.EpilogBegan(story.at))
+    assert not story.run.pods_clear and story.wants(do.DeleteWorkload) and not story.wants(do.ScanNode)
+
+
 def test_an_unreachable_api_server_keeps_the_epilog_waiting_until_its_deadline() -> None:
     story = released_batch()
     for _ in range(50):

@@ -127,6 +127,14 @@ def test_its_epilog_ends_it_like_any_other() -> None:
     assert story.wants(do.DeleteWorkload)
 
 
+def test_at_its_epilog_an_old_journal_does_not_prove_that_nothing_was_made() -> None:
+    story = taken_up(batch().began())
+    assert story.run.created_nothing
+    story.tell(events.EpilogBegan(story.at))
+    assert not story.run.pods_clear and not story.wants(do.ScanNode)
+    assert story.wants(do.DeleteWorkload) == [do.DeleteWorkload(story.run.name, "", 0)]
+
+
 # -- the whole daemon
 
 
