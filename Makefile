@@ -57,6 +57,11 @@ flood: venv ## A minute of output at full speed (SKB_FLOOD=SECONDS)
 soak: venv ## Ten thousand runs through one daemon, whose memory, threads and files stay what they are (SKB_RUNS=NUMBER)
 	pytest --verbose --capture=no -o timeout=21600 tests/integration/soak/test_many_runs.py
 
+# The same test with other numbers each time, and without a limit: the unit tests have a fixed share of it.
+.PHONY: properties
+properties: venv ## Runs to which anything happens in any order: does what must hold, hold? (EXAMPLES=20000)
+	EXAMPLES=$(or $(EXAMPLES),20000) pytest -p no:cacheprovider --timeout=0 tests/unit/engine/test_any_order.py
+
 # In a copy of the checkout. MUTANTS="NAME..." only those.
 .PHONY: mutants
 mutants: venv ## Slips that break a law, one at a time: do the unit tests notice each? (tests/mutants/list.toml)
