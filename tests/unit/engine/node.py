@@ -4,9 +4,11 @@
 journal, its connections break, and a new daemon starts on what was written.
 """
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,7 @@ from bridge.kube.by_namespace import ByNamespace
 from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal, Line
 from bridge.store.markers import Marker
-from bridge.wire.frames import FRAME_LIMIT
+from bridge.wire.frames import FRAME_LIMIT, Channel
 from bridge.wire.peercred import Peer
 from bridge.wire.server import Bounds, Handler, Server, listener
 from tests.fakes.kubelet import FakeKubelet
@@ -42,6 +44,7 @@ from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
 
 from .clients import PATIENCE, Attach, Finds, Hook, Job, MortalHook, connected, question
+from .failpoints import Failpoints
 
 Runs = Mapping[RunKey, Run]
 
@@ -81,31 +84,47 @@ class Perils:
 
 
 class MortalJournal(Journal):
-    """The real journal of a daemon that may be killed before and after each write."""
+    """The real journal of a daemon that may be killed before and after each write. All writes are the engine's."""
 
-    def __init__(self, directory: Path, perils: Perils) -> None:
-        super().__init__(directory)
+    def __init__(self, directory: Path, perils: Perils, failpoints: Failpoints) -> None:
         self._perils = perils
+        self._failpoints = failpoints
+        super().__init__(directory)
 
     def append(self, lines: Iterable[Line]) -> None:
         written = list(lines)
         self._perils.strike("before", written)
-        super().append(written)
+        self._failpoints.around("journal.append", lambda: super(MortalJournal, self).append(written), _killed)
         self._perils.strike("after", written)
+
+    def forget(self, runs: Iterable[str]) -> None:
+        gone = list(runs)
+        self._failpoints.around("journal.forget", lambda: super(MortalJournal, self).forget(gone), _killed)
+
+    def set_note(self, name: str, value: str) -> None:
+        self._failpoints.around("journal.set_note", lambda: super(MortalJournal, self).set_note(name, value), _killed)
+
+
+def _killed() -> None:
+    raise Killed
 
 
 class Connection:
     """A daemon's way to a server; once the daemon is killed, none of its calls arrives any more."""
 
-    def __init__(self, server: object) -> None:
+    def __init__(self, port: str, server: object, failpoints: Failpoints, die: Callable[[], None]) -> None:
+        self._port = port
         self._server = server
+        self._failpoints = failpoints
+        self._die = die
         self.cut = False
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
             if self.cut:
                 raise Unavailable("the process that asks is dead")
-            return getattr(self._server, verb)(*args)
+            act = lambda: getattr(self._server, verb)(*args)  # noqa: E731
+            return self._failpoints.around(f"{self._port}.{verb}", act, self._die)
 
         return call
 
@@ -115,17 +134,23 @@ class Daemon:
 
     def __init__(self, node: "Node") -> None:
         config = node.config
-        own, rest = Connection(node.kube), Connection(node.rest)
+        self._node = node
+        own, rest = self._reached("kubernetes", node.kube), self._reached("slurmrest", node.rest)
         self._connections = [own, rest]
         identities = Identities(config, own, lambda path: self._connected(node, path), self._runs)
         kube = ByNamespace(own, identities.of)
         self.hub = LogHub(kube)
-        self._journal = MortalJournal(config.journal_dir, node.perils)
+        self._journal = MortalJournal(config.journal_dir, node.perils, node.failpoints)
         self.engine = Engine(config, self._journal, self.hub, node.watch)
         works = ClusterWork(config, kube, self.hub, self.engine.known).works()
         works |= ReleaseWork(config, kube, node.name, self.engine.known).works()
         works |= NodeWork(
-            config, kube, node.kubelet, lambda: node.full_disk, f"boot-{node.name}", identities.of
+            config,
+            kube,
+            self._reached("kubelet", node.kubelet),
+            lambda: node.full_disk,
+            f"boot-{node.name}",
+            identities.of,
         ).works()
         service, ask, slurm = None, None, None
         if config.slurmrest is not None:
@@ -139,8 +164,10 @@ class Daemon:
         hooks = HookDoor(self.engine)
         users = UserDoor(config, self.engine, self.hub, node.name, self.reconciler, adopter, service)
         self.servers = [
-            Server("hook", listener("hook", node.hook_socket, 0o600), _from(lambda: 0, hooks), _BOUNDS),
-            Server("user", listener("user", node.user_socket, 0o666), _from(lambda: node.peer_uid, users), _BOUNDS),
+            Server("hook", listener("hook", node.hook_socket, 0o600), self._from(lambda: 0, hooks), _BOUNDS),
+            Server(
+                "user", listener("user", node.user_socket, 0o666), self._from(lambda: node.peer_uid, users), _BOUNDS
+            ),
         ]
         self._reconciles = node.reconciles
         self.recovered: Runs = {}
@@ -149,8 +176,39 @@ class Daemon:
         return self.engine.known()
 
     def _connected(self, node: "Node", kubeconfig: Path) -> Connection:
-        self._connections.append(Connection(node.connect(kubeconfig)))
+        self._connections.append(self._reached("kubernetes", node.connect(kubeconfig)))
         return self._connections[-1]
+
+    def _reached(self, port: str, server: object) -> Connection:
+        return Connection(port, server, self._node.failpoints, self._die)
+
+    def _die(self) -> None:
+        """kill -9 from any thread: nothing of what it was about to do is done."""
+        if threading.current_thread() is self._node.thread:
+            raise Killed
+        deadly: Any = _Deadly()
+        self.engine.post(Happened(deadly, events.Ticked(0.0)))
+        eventually(lambda: self._connections[0].cut)
+        raise Unavailable("the process that asks is dead")
+
+    def _from(self, uid: Callable[[], int], door: Handler) -> Handler:
+        """The door, told that this user knocks."""
+
+        def handle(channel: Channel, peer: Peer) -> None:
+            said = channel.send
+
+            def send(message: dict[str, Any]) -> None:
+                try:
+                    self._node.failpoints.around(f"reply.{message['kind']}", lambda: said(message), self._die)
+                except (OSError, Unavailable) as error:
+                    with suppress(OSError):
+                        channel.sock.shutdown(socket.SHUT_RDWR)
+                    raise OSError("the peer is gone") from error
+
+            setattr(channel, "send", send)  # noqa: B010 - of this one channel
+            door(channel, Peer(peer.pid, uid(), peer.gid))
+
+        return handle
 
     def start(self) -> bool:
         """Until it would say ready; whether it came to that and was not killed."""
@@ -191,11 +249,6 @@ class Daemon:
         self._journal.close()
 
 
-def _from(uid: Callable[[], int], door: Handler) -> Handler:
-    """The door, told that this user knocks."""
-    return lambda channel, peer: door(channel, Peer(peer.pid, uid(), peer.gid))
-
-
 def no_kubeconfig(path: Path) -> Kubernetes:
     """There is no file here but the node's own."""
     raise ConfigError(f"{path}: cannot be used as a kubeconfig: No such file or directory")
@@ -230,17 +283,18 @@ class Node:
         self.peer_uid = 2001
         self.watchers: list[Watcher] = []
         self.perils = Perils()
+        self.failpoints = Failpoints()
         self.lives = 0
         self._ending = False
+        self.thread = threading.Thread(target=self._live, name=f"bridged-{name}")
         self._daemon = Daemon(self)
-        self._thread = threading.Thread(target=self._live, name=f"bridged-{name}")
 
     # -- its life
 
     def start(self) -> "Node":
         """The daemon starts; when it is killed, systemd starts the next one."""
         self._daemon.start()
-        self._thread.start()
+        self.thread.start()
         return self
 
     def watch(self, before: Run | None, after: Run) -> None:
@@ -251,9 +305,9 @@ class Node:
     def stop(self) -> None:
         """SIGTERM."""
         self._ending = True
-        if self._thread.is_alive():
+        if self.thread.is_alive():
             self.engine.post(Stop())
-            self._thread.join()
+            self.thread.join()
 
     def crash(self) -> tuple[Runs, Runs]:
         """kill -9, and a new daemon: the runs in the old one's memory, and those that the new one recovered."""
@@ -266,10 +320,17 @@ class Node:
 
     def _live(self) -> None:
         while self._daemon.serve() and not self._ending:
-            self._daemon = Daemon(self)
-            while not self._daemon.start():
-                self._daemon = Daemon(self)
+            while not self._begins_anew():
+                pass
             self.lives += 1
+
+    def _begins_anew(self) -> bool:
+        """Whether the next daemon came to be ready."""
+        try:
+            self._daemon = Daemon(self)
+        except Killed:
+            return False
+        return self._daemon.start()
 
     @property
     def engine(self) -> Engine:
