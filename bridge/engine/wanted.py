@@ -25,7 +25,8 @@ _EVENTS_AFTER = 2.0  # seconds without a pod after which the workload's events a
 _POD_EVENTS_AFTER = 5.0  # seconds after which those of a pod are read that is bound and says nothing of a fault
 _GANG_LOOK, _GANG_LOOKS = 8.0, 10.0  # seconds until another node looks for the workload of a pod that is not there
 _LOOKERS = 64  # nodes of a run that look so often; more of them take turns, since all wait while the operator is slow
-_PROVE_ANYWAY = 10.0  # seconds after which the pods are listed even though the watch still shows one
+_PROVE_ANYWAY = 10.0  # seconds after which the pods are listed even though the watch still shows one; later if many
+_PROOFS_DOUBLED = 3  # so often the time until the next such list doubles
 
 
 def wanted(run: Run, at: float) -> frozenset[Activity]:
@@ -258,9 +259,18 @@ def _proving(run: Run, at: float) -> Iterator[Activity]:
     settled = run.workload in (Workload.NONE, Workload.DELETING, Workload.GONE)
     if not settled:
         return
-    if not run.own_pod_visible or at >= run.epilog_began + _PROVE_ANYWAY:
+    if not run.own_pod_visible or at >= run.epilog_began + _proof_moment(run):
         pod = "" if run.own_pods_gone else run.own_pod_name
         yield do.ProveGone(run.name, pod, run.node, run.tried("prove"))
+
+
+def _proof_moment(run: Run) -> float:
+    """Seconds from the epilog's beginning to the next look for pods that the watch still shows. It is there for a watch
+    that nobody answers any more, which is noticed itself within minutes; a thousand nodes whose pods the kubelets and
+    the garbage collector end one after the other are not to ask for them all every few seconds."""
+    first, tries = _PROVE_ANYWAY * max(1.0, len(run.nodes) / _LOOKERS), run.tried("prove")
+    longest = first * 2.0**_PROOFS_DOUBLED
+    return first * 2.0 ** min(tries, _PROOFS_DOUBLED) + longest * max(0, tries - _PROOFS_DOUBLED)
 
 
 # -- time
@@ -290,6 +300,6 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
         yield run.failed_at + FAILURE_GRACE
     if run.phase is Phase.RELEASE and run.epilog_began is not None:
         yield run.epilog_began + member_patience(run)
-        yield run.epilog_began + _PROVE_ANYWAY
+        yield run.epilog_began + _proof_moment(run)
         yield last_release_moment(config, run)
         yield last_release_moment(config, run) + drain.PATIENCE

@@ -1,5 +1,7 @@
 """The epilog: law 1. Nothing but proof releases a node."""
 
+import pytest
+
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.release import epilog_answer, obstacle
@@ -75,6 +77,22 @@ def test_an_unreachable_api_server_keeps_the_epilog_waiting_until_its_deadline()
     story.after(3301)
     answer = epilog_answer(story.run)
     assert answer is not None and answer.exit == 1
+
+
+@pytest.mark.parametrize(("nodes", "first"), [(2, 10.0), (64, 10.0), (1024, 160.0)])
+def test_a_pod_that_the_watch_still_shows_is_looked_for_less_and_less(nodes: int, first: float) -> None:
+    story = batch(nodes).created().sees(ready(0)).tell(events.EpilogBegan(100.0))
+    story.tell(events.WorkloadDeleted(100.0, "job-uid"))
+    looked = []
+    while len(looked) < 6:
+        assert story.wake is not None
+        story.after(story.wake)
+        if story.wants(do.ProveGone):
+            looked.append(story.at - 100.0)
+            story.tell(events.PodsRemain(story.at, ("pod-0",), "pod-0 is there"))
+    assert looked == [first * times for times in (1, 2, 4, 8, 16, 24)]
+    story.tell(events.PodGone(story.at, 0, "pod-0", proven=True))
+    assert story.wants(do.ProveGone)
 
 
 def test_what_keeps_it_waiting_is_told_at_each_station() -> None:
