@@ -63,8 +63,8 @@ def submitted(stack: Stack, cases: Sequence[Case]) -> list[Submitted]:
 
 
 def explained(stack: Stack, job: Job, node: str = "compute1") -> dict[str, Any]:
-    """What `bridgectl explain` tells the job's owner; nothing before it has begun there: Slurm alone takes a job for one in
-    its prolog while the hook is still on its way to the daemon."""
+    """What `bridgectl explain` tells the job's owner; nothing before it has begun there: Slurm alone takes a job for
+    one in its prolog while the hook is still on its way to the daemon."""
     words = ("bridgectl", "explain", str(job.id), "--json")
     said = stack.exec(node, *words, user=job.user, check=False)
     story: dict[str, Any] = json.loads(said) if said.startswith("{") else {}

@@ -83,7 +83,7 @@ def test_an_unreachable_api_server_keeps_the_epilog_waiting_until_its_deadline()
 def test_a_pod_that_the_watch_still_shows_is_looked_for_less_and_less(nodes: int, first: float) -> None:
     story = batch(nodes).created().sees(ready(0)).tell(events.EpilogBegan(100.0))
     story.tell(events.WorkloadDeleted(100.0, "job-uid"))
-    looked = []
+    looked: list[float] = []
     while len(looked) < 6:
         assert story.wake is not None
         story.after(story.wake)
