@@ -14,6 +14,7 @@ from bridge.messages import bridged as messages
 
 _MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to the batch node
 _EACH_RANK = 0.01  # seconds more: where the batch node is away, not a thousand nodes delete the same workload
+_SMALL = 64  # nodes; in a larger run each rank waits longer: an API server that all ask at once is slower than that
 
 
 def advance(config: Config, run: Run, at: float) -> Run:
@@ -32,7 +33,7 @@ def advance(config: Config, run: Run, at: float) -> Run:
 
 def member_patience(run: Run) -> float:
     """Seconds from the epilog's beginning on that this node leaves to others what it would delete for them."""
-    return _MEMBER_PATIENCE + _EACH_RANK * (run.rank or 0)
+    return _MEMBER_PATIENCE + _EACH_RANK * (run.rank or 0) * max(1.0, len(run.nodes) / _SMALL)
 
 
 def last_moment(config: Config, run: Run) -> float:
