@@ -32,7 +32,7 @@ from bridge.engine.pulse import Pulse
 from bridge.engine.reconciler import Reconciler, asking
 from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
-from bridge.engine.state import Run
+from bridge.engine.state import Mark, Run
 from bridge.engine.users import UserDoor
 from bridge.errors import BridgeError
 from bridge.job.ids import RunKey
@@ -43,7 +43,7 @@ from bridge.kube.kubelet import KubeletProbe
 from bridge.slurmrest.client import SlurmRestClient
 from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal
-from bridge.store.markers import Marker, marker
+from bridge.store.markers import Marker, marker, may_name
 from bridge.wire.server import HOOKS, USERS, Server, listener
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ class Daemon:
         kube, reached = self._kubernetes(config, heard.by_nobody if tally is None else tally.of("kubernetes"))
         hub = LogHub(kube)
         self._journal = Journal(config.journal_dir)
-        self._engine = Engine(config, self._journal, hub, *([] if tally is None else [tally.changed]))
+        watchers = [] if tally is None else [tally.changed]
+        self._engine = Engine(config, self._journal, hub, _is_marked, *watchers)
         works = ClusterWork(config, kube, hub, self._engine.known).works()
         works |= ReleaseWork(config, kube, node, self._engine.known).works()
         kubelet, disks = KubeletProbe(config.kubernetes.kubelet_healthz), Disks(config.kubernetes.disks)
@@ -191,6 +192,11 @@ def _office(config: Config) -> "Office | None":
     from bridge.metrics.office import Office
 
     return Office(config.metrics)
+
+
+def _is_marked(mark: Mark) -> bool:
+    run = None if mark.start is None else (mark.restart, mark.start)
+    return may_name(Path(wellknown.MARKER_DIR), mark.job_id, run)
 
 
 def _marker(job_id: int) -> Marker | None:

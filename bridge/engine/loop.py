@@ -24,7 +24,7 @@ from bridge.engine.last_fault import Fault, LastFault
 from bridge.engine.ledger import Ledger
 from bridge.engine.logs import LogHub
 from bridge.engine.machine import next_run
-from bridge.engine.reception import Reception
+from bridge.engine.reception import IsMarked, Reception
 from bridge.engine.recover import remember, replayed
 from bridge.engine.scans import Scans
 from bridge.engine.sightings import met_unknown
@@ -50,8 +50,14 @@ class Engine:
     """All runs of one node."""
 
     def __init__(
-        self, config: Config, journal: Journal, hub: LogHub, watcher: Watcher = lambda _before, _after: None
+        self,
+        config: Config,
+        journal: Journal,
+        hub: LogHub,
+        is_marked: IsMarked = lambda _mark: False,
+        watcher: Watcher = lambda _before, _after: None,
     ) -> None:
+        """``is_marked`` says whether a run's marker may be there, ``watcher`` is told of each run that changes."""
         self._config = config
         self._journal = journal
         self._hub = hub
@@ -64,7 +70,7 @@ class Engine:
         self._tokens = Tokens(clock.now)
         self._left: dict[RunKey, float] = {}
         self._scans = Scans(config.gpu, self._desk)
-        self._reception = Reception(config, self._desk, LastFault(journal))
+        self._reception = Reception(config, self._desk, LastFault(journal), is_marked)
         self._executor: Executor | None = None
         self._touched: set[RunKey] = set()
         self._ledger = Ledger(journal)
@@ -247,8 +253,7 @@ class Engine:
             return
         remember(self._runs, before, after)
         self._touched.add(key)
-        now_released = after.phase is Phase.RELEASED and (before is None or before.phase is not Phase.RELEASED)
-        if now_released and not self._desk.waits_for_release_of(key):
+        if after.phase is Phase.RELEASED and (before is None or before.phase is not Phase.RELEASED):
             self._reception.proven_gone(after.mark)
         self._ledger.enter(before, after, event)
         tell(before, after, event)

@@ -1,6 +1,6 @@
 """What the hooks that wait are told: each the answer of its run, and which markers it shall remove."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bridge import clock
 from bridge.config import Config
@@ -14,6 +14,7 @@ from bridge.job.ids import RunKey
 from bridge.messages import bridged as messages
 
 Runs = Mapping[RunKey, Run]
+IsMarked = Callable[[Mark], bool]
 
 _TURNED_AWAY = 512  # jobs let go without a run of which is kept why, for their `attach`
 
@@ -21,8 +22,10 @@ _TURNED_AWAY = 512  # jobs let go without a run of which is kept why, for their 
 class Reception:
     """The answers at the desk. Of the engine's thread; what readers ask for may be read by others."""
 
-    def __init__(self, config: Config, desk: Desk, last_fault: LastFault) -> None:
+    def __init__(self, config: Config, desk: Desk, last_fault: LastFault, is_marked: IsMarked) -> None:
+        """``is_marked``: whether the marker of this run may be there."""
         self._config = config
+        self._is_marked = is_marked
         self._desk = desk
         self._last_fault = last_fault
         self._marked: set[Mark] = set()
@@ -39,10 +42,12 @@ class Reception:
 
     def recover(self, runs: Runs) -> None:
         """Take up what the journal knows: markers that are still there."""
-        self._marked = {run.mark for run in runs.values() if _was_given_up(run)}
+        released = (run.mark for run in runs.values() if run.phase is Phase.RELEASED)
+        self._marked = {mark for mark in released if self._is_marked(mark)}
 
     def proven_gone(self, mark: Mark) -> None:
-        """A run was proven gone when no epilog of it was there: the next hook removes its marker."""
+        """A run was proven gone. Where its epilog does not remove its marker, be it that none was there or that it was
+        killed, a later hook does."""
         self._marked.add(mark)
 
     def answer(self, runs: Runs) -> None:
@@ -53,7 +58,7 @@ class Reception:
                 self._note(hook, answer, runs)
                 unmarked = self._unmarked(hook, answer, runs)
                 if self._desk.answer(hook, answer, unmarked, self._timeline(hook, runs)):
-                    self._marked.difference_update(unmarked)
+                    self._marked = {mark for mark in self._marked if mark.start is not None or mark not in unmarked}
 
     def _note(self, hook: Hook, answer: Answer, runs: Runs) -> None:
         run = None if hook.key is None else runs.get(hook.key)
@@ -97,19 +102,15 @@ class Reception:
         return shown.timeline(run, clock.wall()) if run is not None and wanted else None
 
     def _unmarked(self, hook: Hook, answer: Answer, runs: Runs) -> tuple[Mark, ...]:
-        """The runs whose markers this hook shall remove: its own job's after a proven epilog, and those that were
-        proven gone when no epilog was there. Those once: of a run whose start nobody knows, and by a hook that reads
-        the jobs' numbers alone, the marker of the job's next run would be removed too."""
+        """The runs whose markers this hook shall remove: its own job's after a proven epilog, and those that are still
+        there although their runs were proven gone. Of a run whose start nobody knows that is told once: the marker of
+        the job's next run would be removed, too."""
         alive = {key.job_id for key, run in runs.items() if run.phase is not Phase.RELEASED}
         if hook.phase == "epilog":
             own = {run.mark for run in runs.values() if hook.waits_for_release_of(run.key)}
             gone = own if answer.exit == 0 else set()
         else:
             waiting = {other.job_id for other in self._desk}
+            self._marked = {mark for mark in self._marked if self._is_marked(mark)}
             gone = {mark for mark in self._marked if mark.job_id not in waiting}
         return tuple(mark for mark in gone if mark.job_id not in alive)
-
-
-def _was_given_up(run: Run) -> bool:
-    """Whether the run's epilog was told exit 1 before the run was proven gone, so that its marker is still there."""
-    return run.phase is Phase.RELEASED and run.epilog_answer is not None

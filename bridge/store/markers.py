@@ -18,6 +18,18 @@ class Marker:
     uid: int | None
 
 
+def may_name(directory: Path, job_id: int, run: tuple[int, int] | None) -> bool:
+    """Whether the marker of this job is there, and names this run (its restart and start; None is any) or nothing that
+    can be read. True where that is not known."""
+    try:
+        found = markers.run_of(markers.read(str(directory), job_id))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return found is None or run is None or found == run
+
+
 def marker(directory: Path, job_id: int) -> Marker | None:
     """The marker of this job; None where it is damaged or there is none. Raises ConfigError where that is not known."""
     try:

@@ -12,6 +12,7 @@ from typing import Any
 from bridge.hook.conversation import Conversation, request
 from bridge.job.ids import RunKey, pod_name, workload_name
 from bridge.slurmrest.api import JobRecord
+from bridge.store.markers import Marker
 from bridge.wire.client import DaemonGone, ask
 from bridge.wire.frames import Channel
 from tests.fakes.slurmrest import a_job
@@ -22,6 +23,7 @@ PATIENCE = 15.0  # seconds for anything that a test waits for
 
 Message = dict[str, Any]
 Scan = Callable[[Message], Message]
+Markers = dict[int, Marker]
 Finds = Sequence[tuple[int, str]]  # processes alive on the node: the number, and why it counts
 
 
@@ -103,8 +105,12 @@ def question(phase: str, bridge: bool, env: dict[str, str]) -> Message:
 class Hook:
     """A hook's process: asks, scans when told to, and comes again when the connection breaks."""
 
-    def __init__(self, path: Path, asked: Message, finds: Finds = (), *, may_scan: bool = True) -> None:
-        """``finds`` are the processes alive on the node; the scan waits until ``may_scan`` is set."""
+    def __init__(
+        self, path: Path, asked: Message, finds: Finds = (), *, may_scan: bool = True, markers: Markers | None = None
+    ) -> None:
+        """``finds`` are the processes alive on the node; the scan waits until ``may_scan`` is set; of ``markers`` it
+        removes those that the answer names."""
+        self._markers = {} if markers is None else markers
         self.scanned: list[Message] = []
         self.finds = finds
         self.scan_error: str | None = None
@@ -133,7 +139,12 @@ class Hook:
         return int(self.answer()["exit"])
 
     def _run(self) -> None:
-        self._answer = self._talk.answer()
+        answer: Any = self._talk.answer()
+        for job, *run in answer["released_runs"]:
+            marker = self._markers.get(job)
+            if marker is not None and run in ([], [marker.restart, marker.start]):
+                del self._markers[job]
+        self._answer = answer
 
     def _scan(self, message: Message) -> Message:
         self.scanned.append(message)

@@ -27,7 +27,7 @@ from bridge.engine.reconciler import Reconciler, asking
 from bridge.engine.recover import replayed
 from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
-from bridge.engine.state import Run
+from bridge.engine.state import Mark, Run
 from bridge.engine.users import UserDoor
 from bridge.errors import ConfigError, Unavailable
 from bridge.job.ids import RunKey
@@ -39,12 +39,12 @@ from bridge.store.markers import Marker
 from bridge.wire.frames import FRAME_LIMIT, Channel
 from bridge.wire.peercred import Peer
 from bridge.wire.server import Bounds, Handler, Server, listener
+from tests.failpoints.failpoint import Failpoints
 from tests.fakes.kubelet import FakeKubelet
 from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
 
 from .clients import PATIENCE, Attach, Finds, Hook, Job, MortalHook, connected, question
-from .failpoints import Failpoints
 
 Runs = Mapping[RunKey, Run]
 
@@ -141,7 +141,7 @@ class Daemon:
         kube = ByNamespace(own, identities.of)
         self.hub = LogHub(kube)
         self._journal = MortalJournal(config.journal_dir, node.perils, node.failpoints)
-        self.engine = Engine(config, self._journal, self.hub, node.watch)
+        self.engine = Engine(config, self._journal, self.hub, node.is_marked, node.watch)
         works = ClusterWork(config, kube, self.hub, self.engine.known).works()
         works |= ReleaseWork(config, kube, node.name, self.engine.known).works()
         works |= NodeWork(
@@ -388,15 +388,18 @@ class Node:
 
     def prolog(self, job: Job, finds: Finds = (), **changes: object) -> Hook:
         """slurmd runs the prolog of a bridge job."""
-        return Hook(self.hook_socket, job.prolog(self.name) | changes, finds)
+        self._mark(job)
+        return Hook(self.hook_socket, job.prolog(self.name) | changes, finds, markers=self.markers)
 
     def mortal_prolog(self, job: Job) -> MortalHook:
         """The same, and slurmd may kill it."""
+        self._mark(job)
         return MortalHook(self.hook_socket, job.prolog(self.name))
 
     def epilog(self, job: Job, finds: Finds = (), *, may_scan: bool = True, **changes: object) -> Hook:
         """slurmd runs the epilog of a bridge job."""
-        return Hook(self.hook_socket, job.epilog(self.name) | changes, finds, may_scan=may_scan)
+        asked = job.epilog(self.name) | changes
+        return Hook(self.hook_socket, asked, finds, may_scan=may_scan, markers=self.markers)
 
     def mortal_epilog(self, job: Job) -> MortalHook:
         """The same, and slurmd may kill it."""
@@ -408,11 +411,22 @@ class Node:
 
     def bare_epilog(self, job: Job, finds: Finds = (), **changes: object) -> Hook:
         """slurmd runs an epilog that has nothing but the job's number."""
-        return Hook(self.hook_socket, question("epilog", True, {"SLURM_JOB_ID": str(job.id)}) | changes, finds)
+        asked = question("epilog", True, {"SLURM_JOB_ID": str(job.id)}) | changes
+        return Hook(self.hook_socket, asked, finds, markers=self.markers)
 
     def foreign_prolog(self, job_id: int, finds: Finds = ()) -> Hook:
         """slurmd runs the prolog of a job that is none of ours, and some run's marker is there."""
-        return Hook(self.hook_socket, question("prolog", False, {"SLURM_JOB_ID": str(job_id)}), finds)
+        asked = question("prolog", False, {"SLURM_JOB_ID": str(job_id)})
+        return Hook(self.hook_socket, asked, finds, markers=self.markers)
+
+    def is_marked(self, mark: Mark) -> bool:
+        """As `bridge.store.markers.may_name` has it."""
+        found = self.markers.get(mark.job_id)
+        return found is not None and mark.start in (None, found.start)
+
+    def _mark(self, job: Job) -> None:
+        """As the prolog's hook does first of all."""
+        self.markers[job.id] = Marker(job.restart, job.start, 2001)
 
     def attach(self, job: Job, **told: object) -> Attach:
         """The batch script runs `bridgectl attach`, which tells this besides the job."""

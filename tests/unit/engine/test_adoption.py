@@ -107,7 +107,7 @@ def test_an_adopted_run_is_in_the_journal(world: World) -> None:
 def test_without_any_proof_attach_waits_and_says_so(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    node = world.anew(node)
+    node = world.wiped(node)
     attach = node.attach(job)
     eventually(lambda: attach.waits_for)
     assert "has lost its memory of job 7; its workload slurm-demo-7-0 goes on, but" in attach.waits_for[0]
@@ -148,7 +148,7 @@ def unmarked(world: World) -> tuple[Node, Job]:
     """A run that was adopted without its marker."""
     node, job = world.node("n1", config(poll_period=0.02)), world.job()
     world.running(node, job)
-    node = world.anew(node)
+    node = world.wiped(node)
     assert node.ask(verb="attach", job=job.id, token="owner's")["kind"] == "attached"
     assert node.run(job).unmarked
     return node, job

@@ -51,7 +51,7 @@ def test_a_foreign_prolog_does_the_missing_scan_itself(world: World) -> None:
     assert node.run(job).phase is Phase.RELEASED
 
 
-def test_a_marker_is_told_to_be_removed_once(world: World) -> None:
+def test_a_marker_is_told_to_be_removed_while_it_is_there(world: World) -> None:
     """By then it may be the marker of the job's next run, whose own hook has not spoken yet."""
     node, job = world.node(epilog_deadline=LONG), world.job()
     unproven(world, node, job)

@@ -130,7 +130,7 @@ def test_a_wiped_state_directory_deletes_nothing_live(world: World, tmp_path: Pa
         given = given.model_copy(update={"slurmrest": with_service(tmp_path)})
     node = world.reconciling_node(given)
     world.running(node, job)
-    node = world.anew(node)
+    node = world.wiped(node)
     looked(node)
     node.peer_uid = ROOT
     (row,) = node.ask(verb="gc", dry_run=False)["workloads"]
@@ -146,7 +146,7 @@ def test_a_wiped_state_directory_and_slurmctlds_word_delete_what_is_over(world: 
     given = config(reconcile_period=0.03, orphan_grace=0.05).model_copy(update={"slurmrest": rest})
     node, job = world.reconciling_node(given), world.job()
     world.running(node, job)
-    node = world.anew(node)
+    node = world.wiped(node)
     looked(node)
     assert world.workloads() == [job.workload]
     del world.rest.jobs[job.id]
@@ -167,7 +167,7 @@ def test_a_restored_state_directory_deletes_nothing_live(world: World, tmp_path:
     node = world.successor(node)
     for again in (world.job(start=1_700_000_500, restart=1), world.job(start=1_700_009_000)):
         world.running(node, again)
-        node = world.anew(node, copied)
+        node = world.wiped(node, copied)
         looked(node)
         node.peer_uid = ROOT
         (row,) = node.ask(verb="gc", dry_run=False)["workloads"]

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from .failpoints import PLACES
+from tests.failpoints.failpoint import PLACES
 
 _ROOT = Path(__file__).parents[3]
 _MODULES = {"http", "httpx", "kubernetes", "pwd", "selectors", "socket", "sqlite3", "ssl", "subprocess", "urllib3"}

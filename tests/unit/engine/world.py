@@ -69,13 +69,18 @@ class World:
         return to
 
     def anew(self, node: Node, saved: Path | None = None) -> Node:
-        """A new daemon on an empty state directory, or on what was saved of it."""
+        """A new daemon with an empty journal, or with what was saved of it."""
         node.stop()
         for file in node.config.journal_dir.glob(f"{FILE}*"):
             file.unlink()
         if saved is not None:
             shutil.copytree(saved, node.config.journal_dir, dirs_exist_ok=True)
         return self.successor(node)
+
+    def wiped(self, node: Node, saved: Path | None = None) -> Node:
+        """The same, and no marker is left."""
+        node.markers.clear()
+        return self.anew(node, saved)
 
     def job(self, *nodes: str, id: int = 7, start: int = 1_700_000_000, restart: int = 0, gpus: int = 2) -> Job:
         """A job that slurmctld has started."""

@@ -26,6 +26,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user:
 _ENTRY = """
 import json, os, sys
 sys.path.insert(0, sys.argv[2])
+%s
 from bridge.hook import client, paths
 places, patience = (json.loads(text) for text in sys.argv[3:])
 os._exit(client.run(sys.argv[1], os.environb, paths.Paths(**places), paths.Patience(**patience)))
@@ -86,6 +87,7 @@ class Stage:
         os.chown(self.home, ML, ML)
         self._listener: socket.socket | None = None
         self._hooks: list[Hook] = []
+        self._before = ""
         self._chats: list[Chat] = []
 
     def daemon_starts(self) -> None:
@@ -100,6 +102,12 @@ class Stage:
         self.socket.unlink()
         self._listener = None
 
+    def arms(self, failpoint: str) -> Path:
+        """The hooks from now on; the file is there once it has struck, and then it strikes no more."""
+        struck = self.root / "struck"
+        self._before = f"from tests.failpoints import hooks\nhooks.arm({failpoint!r}, {str(struck)!r})"
+        return struck
+
     def accepts(self, seconds: float = 5) -> Chat:
         assert self._listener is not None
         self._listener.settimeout(seconds)
@@ -109,7 +117,7 @@ class Stage:
     def hook(self, phase: str, env: dict[str, str], through: str = 'exec "$@"', /, **patience: float) -> Hook:
         places = {"markers": str(self.markers), "socket": str(self.socket), "scontrol": str(self.scontrol)}
         places["config"] = str(self.config)
-        argv = [sys.executable, "-I", "-S", "-c", _ENTRY, phase, str(ROOT), json.dumps(places)]
+        argv = [sys.executable, "-I", "-S", "-c", _ENTRY % self._before, phase, str(ROOT), json.dumps(places)]
         argv.append(json.dumps({"prolog": 5, "foreign": 5, "epilog": 5, "last_word": 5, **patience}))
         argv = ["/bin/sh", "-c", through, "sh", *argv]
         process = subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/")

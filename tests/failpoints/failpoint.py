@@ -1,7 +1,8 @@
 """Where a daemon reaches out of its process, and what goes wrong there, once.
 
 A place is a call of a port, as `kubernetes.create_workload`, a write of the journal, or a frame to somebody who asks,
-as `reply.answer`. `PLACES` has all of them: a call that is added to a port is a place by itself.
+as `reply.answer`. `PLACES` has all of them: a call that is added to a port is a place by itself. Nothing of it is in
+the product: the tests' fakes have it, and in the daemons of a chaos run `armed.py` puts it there.
 """
 
 import threading
@@ -20,6 +21,7 @@ _LOCAL = frozenset({"identity"})  # asks nobody: it stands in the credential
 _WRITES = ("append", "forget", "set_note")
 _REPLIES = ("hello", "scan", "answer", "attached", "line", "end")  # while a run goes its way
 _LATE = 0.3  # seconds
+_HANG = 12.0  # seconds; a call has ten, and systemd's watchdog thirty
 
 
 def _calls(port: type) -> list[str]:
@@ -49,6 +51,7 @@ class Harm(Enum):
     FAIL = "fail"  # no connection; after the call: its answer is lost
     TWICE = "twice"  # the request arrives a second time, and its answer is the one that comes back
     LATE = "late"
+    HANG = "hang"  # longer than anybody waits
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,16 @@ def possible(place: str) -> Iterator[Failpoint]:
     if has_answer:
         yield Failpoint(place, Side.AFTER, Harm.TWICE)
     yield Failpoint(place, Side.AFTER, Harm.LATE)
+    yield Failpoint(place, Side.BEFORE, Harm.HANG)
+
+
+def named(name: str) -> Failpoint:
+    """What `str` of one says. Raises ValueError where there is none of this name."""
+    harm, side, place = name.split("-", 2)
+    found = Failpoint(place, Side(side), Harm(harm))
+    if place not in PLACES or found not in possible(place):
+        raise ValueError(f"there is no failpoint {name}")
+    return found
 
 
 class Failpoints:
@@ -102,8 +115,9 @@ class Failpoints:
         return answer
 
     def _strike(self, place: str, side: Side, die: Callable[[], None]) -> None:
-        if self._due(place, side, Harm.LATE):
-            time.sleep(_LATE)
+        for harm, seconds in ((Harm.LATE, _LATE), (Harm.HANG, _HANG)):
+            if self._due(place, side, harm):
+                time.sleep(seconds)
         if self._due(place, side, Harm.KILL):
             die()
         if self._due(place, side, Harm.FAIL):

@@ -1,0 +1,104 @@
+"""bridged with failpoints, in the place of /usr/sbin/bridged on a node of a chaos run.
+
+The file `armed` of the journal's folder, the one that the daemon may write to, names one failpoint. When it has struck,
+its name stands in the file `struck` there, one line for each, and `armed` is gone.
+"""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bridge import daemon
+from bridge.errors import Unavailable
+from bridge.wire.frames import Channel
+
+from .failpoint import PLACES, Failpoint, Failpoints, named
+
+_FOLDER = Path("/var/lib/slurm-k8s-bridge/journal")
+ARMED, STRUCK = _FOLDER / "armed", _FOLDER / "struck"
+
+
+class _OnDisk(Failpoints):
+    """Told by a file what is armed: a daemon that is killed comes back and must not be killed again by the same."""
+
+    def around(self, place: str, act: Callable[[], Any], die: Callable[[], None]) -> Any:
+        armed = _read()
+        if armed is not None and armed.place == place:
+            self.arm(armed)
+        return super().around(place, act, die)
+
+    def _due(self, place: str, *how: Any) -> bool:
+        due = super()._due(place, *how)
+        if due:
+            self._write_down()
+        return due
+
+    @staticmethod
+    def _write_down() -> None:
+        with STRUCK.open("a", encoding="ascii") as struck:
+            struck.write(ARMED.read_text(encoding="ascii"))
+        ARMED.unlink()
+
+
+def _read() -> Failpoint | None:
+    try:
+        return named(ARMED.read_text(encoding="ascii").strip())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+_failpoints = _OnDisk()
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _harmed(port: str, real: type) -> type:
+    """The same, whose calls pass their failpoints."""
+
+    def passing(call: str) -> Callable[..., Any]:
+        def passed(self: Any, *args: Any, **more: Any) -> Any:
+            own = getattr(super(made, self), call)
+            return _failpoints.around(f"{port}.{call}", lambda: own(*args, **more), _die)
+
+        return passed
+
+    calls = [place.partition(".")[2] for place in PLACES if place.startswith(f"{port}.")]
+    made = type(f"Harmed{real.__name__}", (real,), {call: passing(call) for call in calls})
+    return made
+
+
+def _harm_replies() -> None:
+    send = Channel.send
+
+    def harmed(self: Channel, message: dict[str, Any]) -> None:
+        place = f"reply.{message['kind']}"
+        try:
+            _failpoints.around(place, lambda: send(self, message), _die)
+        except Unavailable as error:
+            self.sock.shutdown(socket.SHUT_RDWR)
+            raise OSError("the peer is gone") from error
+
+    Channel.send = harmed  # type: ignore[method-assign]
+
+
+def main() -> int:
+    """bridged."""
+    for port, name in (
+        ("kubernetes", "KubernetesClient"),
+        ("slurmrest", "SlurmRestClient"),
+        ("journal", "Journal"),
+        ("kubelet", "KubeletProbe"),
+    ):
+        setattr(daemon, name, _harmed(port, getattr(daemon, name)))
+    _harm_replies()
+    return daemon.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
