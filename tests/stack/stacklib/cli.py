@@ -35,6 +35,7 @@ def _parse() -> argparse.Namespace:
     up.add_argument("--kwok", action="store_true", help="with KWOK, for tests with many imitated nodes")
     kwok = commands.add_parser("kwok", help="imitated nodes beside a stack that runs")
     kwok.add_argument("change", choices=("start", "stop"))
+    kwok.add_argument("--bare", action="store_true", help="keep the nodes alone: somebody else starts their pods")
     commands.add_parser("down", help="remove it; what was built stays in the cache")
     status = commands.add_parser("status", help="how its services are")
     status.add_argument("--json", action="store_true", help="with everything that a test needs to know")
@@ -70,7 +71,10 @@ def _change(arguments: argparse.Namespace) -> int:
     if arguments.command == "up":
         lifecycle.up(kwok=arguments.kwok)
     elif arguments.command == "kwok":
-        (lifecycle.start_kwok if arguments.change == "start" else lifecycle.stop_kwok)()
+        if arguments.change == "start":
+            lifecycle.start_kwok(bare=arguments.bare)
+        else:
+            lifecycle.stop_kwok()
     elif arguments.command == "down":
         lifecycle.down()
     else:

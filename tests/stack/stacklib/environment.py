@@ -9,6 +9,18 @@ from . import compose, network
 from .places import NODES, STACK, cache, project, run_dir
 from .provision import Parts
 
+# Without any stage for pods kwok has its own for them.
+_NO_POD = {
+    "apiVersion": "kwok.x-k8s.io/v1alpha1",
+    "kind": "Stage",
+    "metadata": {"name": "pod-of-somebody-else"},
+    "spec": {
+        "resourceRef": {"apiGroup": "v1", "kind": "Pod"},
+        "selector": {"matchLabels": {"kwok.x-k8s.io/none": "none"}},
+        "next": {},
+    },
+}
+
 
 def write_environment(parts: Parts, addresses: network.Addresses, product_image: str, *, kwok: bool) -> None:
     """Write the variables, and what the imitated nodes do if there are any."""
@@ -35,15 +47,15 @@ def write_environment(parts: Parts, addresses: network.Addresses, product_image:
     further = {name: _like_the_first(name, addresses) for name in NODES[2:]}
     (run_dir() / "nodes.json").write_text(json.dumps({"services": further}))
     if kwok:
-        _write_kwok_stages(parts.programs["kwok"])
+        _write_kwok_stages(parts.programs["kwok"], bare=False)
 
 
-def add_kwok(folder: Path) -> None:
+def add_kwok(folder: Path, *, bare: bool) -> None:
     """Tell compose where KWOK is, and KWOK what its nodes do, in a stack that runs."""
     variables = run_dir() / "compose.env"
     lines = [line for line in variables.read_text().splitlines() if not line.startswith("SKB_BIN_KWOK=")]
     variables.write_text("\n".join([*lines, f"SKB_BIN_KWOK={folder}"]) + "\n")
-    _write_kwok_stages(folder)
+    _write_kwok_stages(folder, bare=bare)
 
 
 def _like_the_first(name: str, addresses: network.Addresses) -> dict[str, object]:
@@ -56,13 +68,15 @@ def _like_the_first(name: str, addresses: network.Addresses) -> dict[str, object
     }
 
 
-def _write_kwok_stages(folder: Path) -> None:
+def _write_kwok_stages(folder: Path, *, bare: bool) -> None:
     # One left out counts as 0, and kwok ends.
     options = {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
         "kind": "KwokConfiguration",
         "options": {"podPlayStageParallelism": 16, "nodePlayStageParallelism": 16, "nodeLeaseParallelism": 16},
     }
-    stages = [file.read_text() for file in sorted(folder.glob("*.yaml"))]
+    stages = [file.read_text() for file in sorted(folder.glob("node-*.yaml" if bare else "*.yaml"))]
+    if bare:
+        stages.append(json.dumps(_NO_POD))
     target = run_dir() / "services" / "kwok" / "kwok.yaml"
     target.write_text("\n---\n".join([json.dumps(options), *stages]))

@@ -88,10 +88,10 @@ def install() -> None:
     _save(described)
 
 
-def start_kwok() -> None:
+def start_kwok(*, bare: bool) -> None:
     """Have imitated nodes beside a stack that runs; nothing else of it changes."""
     description()
-    add_kwok(ensure("kwok"))
+    add_kwok(ensure("kwok"), bare=bare)
     compose.up(["kwok"], kwok=True, alone=True)
     _await_healthy("kwok")
 
