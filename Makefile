@@ -62,6 +62,11 @@ soak: venv ## Ten thousand runs through one daemon, whose memory, threads and fi
 properties: venv ## Runs to which anything happens in any order: does what must hold, hold? (EXAMPLES=20000)
 	EXAMPLES=$(or $(EXAMPLES),20000) pytest -p no:cacheprovider --timeout=0 tests/unit/engine/test_any_order.py
 
+# What was broken, and what a person needs to see why, goes to the cache. SEED=2 for other jobs and other faults.
+.PHONY: chaos
+chaos: venv ## Whole lives of jobs on sixteen nodes while everything breaks: is anything lost, left or held twice? (LIFECYCLES=200)
+	SKB_NODES=16 python -m tests.chaos --seed $(or $(SEED),1) --lifecycles $(or $(LIFECYCLES),200) --out $(CACHE)/chaos
+
 # In a copy of the checkout. MUTANTS="NAME..." only those.
 .PHONY: mutants
 mutants: venv ## Slips that break a law, one at a time: do the unit tests notice each? (tests/mutants/list.toml)

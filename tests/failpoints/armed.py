@@ -1,7 +1,7 @@
 """bridged with failpoints, in the place of /usr/sbin/bridged on a node of a chaos run.
 
-The file `armed` of the journal's folder, the one that the daemon may write to, names one failpoint. When it has struck,
-its name stands in the file `struck` there, one line for each, and `armed` is gone.
+The file `armed` of the journal's folder, the one that the daemon may write to, names one failpoint. When it strikes,
+the file `struck` is made there, and while that is there it does not strike again: not in the next daemon either.
 """
 
 import os
@@ -26,22 +26,17 @@ class _OnDisk(Failpoints):
     """Told by a file what is armed: a daemon that is killed comes back and must not be killed again by the same."""
 
     def around(self, place: str, act: Callable[[], Any], die: Callable[[], None]) -> Any:
-        armed = _read()
-        if armed is not None and armed.place == place:
-            self.arm(armed)
+        self.arm(_read())
         return super().around(place, act, die)
 
     def _due(self, place: str, *how: Any) -> bool:
-        due = super()._due(place, *how)
-        if due:
-            self._write_down()
-        return due
-
-    @staticmethod
-    def _write_down() -> None:
-        with STRUCK.open("a", encoding="ascii") as struck:
-            struck.write(ARMED.read_text(encoding="ascii"))
-        ARMED.unlink()
+        if not super()._due(place, *how):
+            return False
+        try:
+            STRUCK.touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
 
 
 def _read() -> Failpoint | None:

@@ -99,8 +99,8 @@ class Failpoints:
         self._armed: Failpoint | None = None
         self._lock = threading.Lock()
 
-    def arm(self, failpoint: Failpoint) -> None:
-        """The next time that a daemon comes there."""
+    def arm(self, failpoint: Failpoint | None) -> None:
+        """The next time that a daemon comes there; None for none."""
         self._armed = failpoint
 
     def around(self, place: str, act: Callable[[], Any], die: Callable[[], None]) -> Any:

@@ -1,0 +1,198 @@
+"""A hand on a compute node: runs there by itself (`python3 -I -S -c`), is told by lines on its standard input what to
+do, and tells by lines what has happened. When the input ends, so does all that it has made.
+
+    start POD UID   a process that stands for the pod's containers: in a cgroup that names the pod, as this user, with
+                    a device file open and the node's lock in its hands
+    end POD         that process is killed
+    kill            the node's bridged is killed (SIGKILL)
+    freeze SECONDS  and here stopped for so long
+    arm NAME        a failpoint of the daemon or of the hooks strikes once (tests/failpoints)
+    disarm          none does
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import selectors
+import signal
+import sys
+import time
+
+STAMPS = "/run/chaos-stamps"  # where the hooks write when they begin and end
+FOLDER = "/run/chaos"  # where hooks read what is armed for them
+DAEMONS = "/var/lib/slurm-k8s-bridge/journal"  # the same for the daemon: it writes nowhere else
+_LOCK = "/run/chaos-lock"
+_DEVICE = "/dev/fakegpu0"
+_DAEMON = b"/usr/sbin/bridged"
+_TICK = 0.05  # seconds between two looks at the stamps
+_V2 = "/sys/fs/cgroup"
+_V1 = "/sys/fs/cgroup/freezer"
+
+
+def _tell(event: str, **more: object) -> None:
+    line = json.dumps({"event": event, "at": time.time(), **more})
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+class Node:
+    """The processes that this has made, by pod."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, int] = {}
+        self._groups = f"{_V1 if os.path.isdir(_V1) else _V2}/kubepods"  # noqa: PTH112 - pathlib costs its import
+        self._thaw: list[tuple[float, int]] = []
+        self._stamps = open(STAMPS, "a+", encoding="ascii")  # noqa: PTH123, SIM115
+        self._stamps.seek(0, os.SEEK_END)
+        self._part = ""
+        self._armed = ""
+
+    def obey(self, words: list[str]) -> None:
+        """One line."""
+        match words:
+            case ["start", pod, uid]:
+                self._start(pod, int(uid))
+            case ["end", pod]:
+                self._end(pod)
+            case ["kill"]:
+                for pid in _daemons():
+                    os.kill(pid, signal.SIGKILL)
+                _tell("killed")
+            case ["freeze", seconds]:
+                for pid in _daemons():
+                    os.kill(pid, signal.SIGSTOP)
+                    self._thaw.append((time.monotonic() + float(seconds), pid))
+            case ["arm", name]:
+                self._arm(name)
+            case ["disarm"]:
+                self._arm("")
+            case _:
+                _tell("misunderstood", words=words)
+
+    def look(self) -> None:
+        """At what comes with time."""
+        due = [each for each in self._thaw if each[0] <= time.monotonic()]
+        for each in due:
+            self._thaw.remove(each)
+            _thaw(each[1])
+        if self._armed and os.path.exists(self._struck()):  # noqa: PTH110
+            name = self._armed
+            self._arm("")
+            _tell("struck", name=name)
+        lines = (self._part + self._stamps.read()).split("\n")
+        self._part = lines.pop()
+        for line in lines:
+            _tell("stamp", line=line)
+
+    def clear(self) -> None:
+        """Nothing of it stays."""
+        self._arm("")
+        for pod in list(self._made):
+            self._end(pod)
+        for _, pid in self._thaw:
+            _thaw(pid)
+
+    def _arm(self, name: str) -> None:
+        if self._armed:
+            for file in (f"{self._place()}/armed", self._struck()):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(file)  # noqa: PTH108
+        self._armed = name
+        if name:
+            new = f"{self._place()}/armed.new"
+            with open(new, "w", encoding="ascii") as armed:  # noqa: PTH123
+                armed.write(name)
+            os.chmod(new, 0o644)  # noqa: PTH101
+            os.rename(new, f"{self._place()}/armed")  # noqa: PTH104
+
+    def _place(self) -> str:
+        return FOLDER if "-hook." in self._armed else DAEMONS
+
+    def _struck(self) -> str:
+        return f"{self._place()}/struck"
+
+    def _start(self, pod: str, uid: int) -> None:
+        group = f"{self._groups}/pod{pod}"
+        os.makedirs(group, exist_ok=True)  # noqa: PTH103
+        ears, mouth = os.pipe()
+        child = os.fork()
+        if not child:
+            _be_the_pod(group, uid, mouth)
+        os.close(mouth)
+        said = os.read(ears, 16)
+        os.close(ears)
+        self._made[pod] = child
+        _tell("began", pod=pod)
+        if said != b"alone":
+            _tell("conflict", pod=pod)
+
+    def _end(self, pod: str) -> None:
+        child = self._made.pop(pod, None)
+        if child is None:
+            return
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        _tell("ended", pod=pod)
+        with contextlib.suppress(OSError):  # it is empty, or somebody looks into it
+            os.rmdir(f"{self._groups}/pod{pod}")  # noqa: PTH106
+
+
+def _be_the_pod(group: str, uid: int, mouth: int) -> None:
+    """Never comes back."""
+    try:
+        with open(f"{group}/cgroup.procs", "w", encoding="ascii") as members:  # noqa: PTH123
+            members.write(str(os.getpid()))
+        lock = os.open(_LOCK, os.O_CREAT | os.O_RDWR, 0o666)
+        os.setuid(uid)
+        os.open(_DEVICE, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(mouth, b"alone")
+        except BlockingIOError:
+            os.write(mouth, b"held")
+        os.close(mouth)
+        while True:
+            signal.pause()
+    finally:
+        os._exit(1)
+
+
+def _thaw(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+
+
+def _daemons() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and _DAEMON in _command(name)]  # noqa: PTH208
+
+
+def _command(pid: str) -> list[bytes]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+            return file.read().split(b"\0")
+    except OSError:
+        return []
+
+
+def main() -> None:
+    """Until the input ends."""
+    node, rest = Node(), b""
+    os.set_blocking(0, False)
+    _tell("here")
+    with selectors.DefaultSelector() as selector:
+        selector.register(0, selectors.EVENT_READ)
+        while True:
+            if selector.select(_TICK):
+                data = os.read(0, 65536)
+                if not data:
+                    break
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    node.obey(line.decode().split())
+            node.look()
+    node.clear()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,282 @@
+"""Jobs come and go while faults strike, until as many lifecycles as were wanted are over and nothing moves any more."""
+
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+
+from tests.integration.specs import container_job
+from tests.integration.stack import Stack
+
+from .history import Drain, Ended
+from .laws import own_text
+from .plan import ON_THE_WAY, Fault, Harm, Kind, Lifecycle, faults, lifecycles
+from .site import Site
+
+_PERIOD = 0.5  # seconds between two looks at Slurm
+_LOOKS = 30.0  # seconds between two looks at the laws
+_QUIET = 60.0  # seconds after the last job within which everything is gone
+_PATIENCE = 420.0  # seconds for the last jobs to end, once all faults are over
+_SERVICES = {
+    Harm.APISERVER: "kube-apiserver",
+    Harm.SLURMCTLD: "slurmctld",
+    Harm.SLURMRESTD: "slurmrestd",
+    Harm.OPERATOR: "training-operator",
+    Harm.SCHEDULER: "kube-scheduler",
+}
+_ENDED = re.compile(r"COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|DEADLINE|BOOT_FAIL")
+_STATES = "state=resume"
+
+
+@dataclass
+class Driver:
+    """`at_once`: jobs that are there at the same time, waiting ones among them; `gap`: seconds between two faults."""
+
+    site: Site
+    seed: int
+    count: int
+    at_once: int
+    gap: float
+    look: Callable[["Driver"], None]
+    """Called now and then, at the violations that there are so far."""
+    issued: dict[int, Lifecycle] = field(default_factory=dict)
+    """By number."""
+    is_over: bool = False
+    struck: list[tuple[float, Fault]] = field(default_factory=list)
+    """Faults with the times at which they struck."""
+    met: Counter[str] = field(default_factory=Counter)
+    """What the faults met: requests on the way, daemons, servers."""
+    _jobs: dict[int, Lifecycle] = field(default_factory=dict)
+    _due: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
+    _looked: float = field(default_factory=time.monotonic)
+
+    def drive(self) -> None:
+        """To the end, and what is left then goes into the history."""
+        for lifecycle in islice(lifecycles(self.seed, len(self.site.stack.nodes)), self.count):
+            self.issued[lifecycle.number] = lifecycle
+        waiting = list(self.issued.values())
+        with self._faults():
+            while waiting:
+                present = self._present()
+                for lifecycle in waiting[: max(0, self.at_once - len(present))]:
+                    self._submit(lifecycle)
+                    waiting.remove(lifecycle)
+                self.site.arming.turn()
+                self._turn(len(waiting))
+        self._clear()
+        self._await(lambda: not self._present(), _PATIENCE, "the last jobs")
+        self._await(self._is_accounted, 60, "accounting")
+        end = time.monotonic() + _QUIET
+        while (left := self._left()) and time.monotonic() < end:
+            self._turn(0)
+        self.site.history.left.extend(left)
+        self._account()
+        self.is_over = True
+
+    # -- jobs
+
+    def _submit(self, lifecycle: Lifecycle) -> None:
+        """slurmctld may begin anew meanwhile: then somebody has to look whether the job is there."""
+        options = [f"--job-name={self._name(lifecycle)}", f"-N{lifecycle.nodes}", "--mem=500M", "--requeue"]
+        options += [f"--comment={own_text(lifecycle)}", f"--time={1 if lifecycle.kind is Kind.TIME_LIMIT else 10}"]
+        script = "exec bridgectl attach" if lifecycle.attaches else "true"
+        spec = container_job(self.site.stack.images["small"], "") if lifecycle.kind is not Kind.FOREIGN else None
+        if spec is None:
+            script = "sleep 0.2"
+        else:
+            options.append("--gpus-per-node=2")
+            spec = spec.replace('["sh", "-c", ""]', f'["lifecycle", "{lifecycle.number}"]')
+        if lifecycle.kind is Kind.BAD_SPEC:
+            spec = lifecycle.bad_spec
+        try:
+            job = self.site.user.submit(options, spec, script)
+        except RuntimeError as error:
+            job = self._found(lifecycle, str(error))
+        self._jobs[job] = lifecycle
+        word = {Kind.CANCEL: ("scancel",), Kind.REQUEUE: ("scontrol", "requeue")}.get(lifecycle.kind)
+        if word:
+            self._due.append((time.monotonic() + lifecycle.after, lambda: self._say(*word, str(job))))
+
+    def _name(self, lifecycle: Lifecycle) -> str:
+        return f"chaos-{self.seed}-{lifecycle.number}"
+
+    def _found(self, lifecycle: Lifecycle, why: str) -> int:
+        """The job, which may be there although its submission failed."""
+        print(f"lifecycle {lifecycle.number}: {why}", file=sys.stderr)
+        listed: list[str] = []
+
+        def look() -> bool:
+            answer = self._ask("squeue", "-h", "-t", "all", "-o", "%A", "-n", self._name(lifecycle))
+            if answer is not None:
+                listed.append(answer)
+            return answer is not None
+
+        self._await(look, 120, "slurmctld")
+        if listed[-1].split():
+            return int(listed[-1].split()[0])
+        raise AssertionError(f"lifecycle {lifecycle.number} was not taken: {why}")
+
+    def _say(self, *words: str) -> None:
+        """Once more where slurmctld does not answer; a job that is over takes nothing."""
+        try:
+            self.site.user.run(*words)
+        except RuntimeError as error:
+            if "onnect" in str(error) or "imed out" in str(error):
+                self._due.append((time.monotonic() + 1, lambda: self._say(*words)))
+
+    def _present(self) -> list[str]:
+        """Names of the jobs that are not over; all that were ever issued while nobody knows."""
+        answer = self._ask("squeue", "-h", "-o", "%j")
+        return [str(number) for number in self.issued] if answer is None else answer.split()
+
+    def _ask(self, *words: str) -> str | None:
+        try:
+            return self.site.root.run(*words)
+        except RuntimeError:
+            return None
+
+    # -- time
+
+    def _turn(self, waiting: int) -> None:
+        """What is due, and a rest."""
+        for each in [due for due in self._due if due[0] <= time.monotonic()]:
+            self._due.remove(each)
+            each[1]()
+        self._look_at_nodes()
+        if time.monotonic() > self._looked + _LOOKS:
+            self._looked = time.monotonic()
+            self.look(self)
+        if sys.stderr.isatty():
+            print(f"\r{self.count - waiting} of {self.count} begun", end="", file=sys.stderr)
+        time.sleep(_PERIOD)
+
+    def _await(self, look: Callable[[], bool], seconds: float, what: str) -> None:
+        end = time.monotonic() + seconds
+        while not look():
+            if time.monotonic() > end:
+                self.site.history.left.append(f"{what}: not within {seconds:.0f} s")
+                return
+            self._turn(0)
+
+    def _look_at_nodes(self) -> None:
+        """A node that is drained is written down, and given back."""
+        answer = self._ask("sinfo", "-h", "-N", "-o", "%N|%T|%E")
+        for line in (answer or "").splitlines():
+            node, state, reason = line.split("|", 2)
+            if re.search("drain|down|fail", state):
+                self.site.history.drains.append(Drain(node, time.time(), f"{state}: {reason}"))
+                self._ask("scontrol", "update", f"nodename={node}", _STATES)
+
+    # -- faults
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        over = threading.Event()
+        thread = threading.Thread(target=self._strike_all, args=(over,), name="faults")
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def _strike_all(self, over: threading.Event) -> None:
+        began = time.monotonic()
+        for fault in faults(self.seed, len(self.site.stack.nodes), self.gap):
+            if over.wait(max(0.0, began + fault.at - time.monotonic())):
+                return
+            self.struck.append((time.time(), fault))
+            self._strike(fault)
+
+    def _strike(self, fault: Fault) -> None:
+        node = self.site.stack.nodes[fault.node]
+        if fault.harm in ON_THE_WAY:
+            self.site.proxies[fault.server].strike(node, fault)
+        elif fault.harm is Harm.DAEMON_KILLED:
+            self.site.agents[node].say("kill")
+        elif fault.harm is Harm.DAEMON_FROZEN:
+            self.site.agents[node].say("freeze", fault.seconds)
+        elif fault.harm in (Harm.OPERATOR, Harm.SCHEDULER):
+            _frozen(self.site.stack, _SERVICES[fault.harm], fault.seconds)
+        else:
+            _anew(self.site.stack, _SERVICES[fault.harm])
+        if fault.harm not in ON_THE_WAY:
+            self.met[fault.harm.value] += 1
+
+    def _clear(self) -> None:
+        """Nothing goes wrong any more."""
+        self.site.arming.clear()
+        for server, proxy in self.site.proxies.items():
+            proxy.clear()
+            for weather in proxy.weathers.values():
+                self.met.update({f"{server.value}: {harm.value}": count for harm, count in weather.met.items()})
+        for service in _SERVICES.values():
+            self.site.stack.docker("restart", service) if not _is_running(self.site.stack, service) else None
+
+    # -- the end
+
+    def _is_accounted(self) -> bool:
+        rows = self._rows()
+        return all(_ENDED.match(rows[job][0]) for job in self._jobs if job in rows) and self._jobs.keys() <= rows.keys()
+
+    def _rows(self) -> dict[int, list[str]]:
+        """State, exit code, start and comment of each job, of its last run."""
+        fields = "JobIDRaw,State,ExitCode,Start,Comment%2000"
+        words = ("sacct", "-X", "-n", "-P", "-S", "now-1day", "-o", fields)
+        found = {}
+        for line in (self._ask(*words) or "").splitlines():
+            number, *rest = line.split("|", 4)
+            found[int(number)] = rest
+        return found
+
+    def _account(self) -> None:
+        rows = self._rows()
+        for job, lifecycle in self._jobs.items():
+            state, code, start, comment = rows.get(job, ["UNKNOWN", "", "", ""])
+            began = start not in ("None", "Unknown", "") and any(hook.job == job for hook in self.site.history.hooks)
+            self.site.history.ended[job] = Ended(lifecycle, state.split(" ")[0], code, comment, began)
+
+    def _left(self) -> list[str]:
+        """What is still there."""
+        stack, history = self.site.stack, self.site.history
+        left = [f"workload {each.name}" for each in history.workloads.values() if each.gone is None]
+        left += [f"pod {each.name} on {each.node}" for each in history.pods.values() if each.gone is None]
+        left += [
+            f"a process of pod {each.name} on {each.node}"
+            for each in history.pods.values()
+            if each.began is not None and each.ended is None
+        ]
+        for node in stack.nodes if not left else ():
+            markers = stack.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split()
+            left += [f"marker {marker} on {node}" for marker in markers]
+        return left
+
+
+def _anew(stack: Stack, service: str) -> None:
+    """kill -9, and started again at once. slurmctld is asked to end: killed it forgets the ends of jobs that it has not
+    saved yet, and shows them as running until their time limit (seen with 24.11)."""
+    container = stack.container(service)
+    signal = "TERM" if service == "slurmctld" else "KILL"
+    subprocess.run(["docker", "kill", f"--signal={signal}", container], check=True, capture_output=True)
+    subprocess.run(["docker", "wait", container], check=True, capture_output=True)
+    subprocess.run(["docker", "start", container], check=True, capture_output=True)
+    if service == "kube-apiserver":
+        # Its garbage collector was seen to do nothing any more after the API server had begun anew (1.36).
+        stack.docker("restart", "kube-controller-manager")
+
+
+def _frozen(stack: Stack, service: str, seconds: float) -> None:
+    stack.docker("pause", service)
+    time.sleep(seconds)
+    stack.docker("unpause", service)
+
+
+def _is_running(stack: Stack, service: str) -> bool:
+    words = ["docker", "inspect", "--format", "{{.State.Running}}", stack.container(service)]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip() == "true"

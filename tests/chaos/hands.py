@@ -1,0 +1,101 @@
+"""Somebody on each machine of the stack, by one `docker exec` for the whole time: a new one for each word would cost
+more than what it says."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.integration.stack import Stack
+
+_HERE = Path(__file__).parent
+
+
+class Agent:
+    """On a compute node (agent.py). `tell` is called with each line that it says."""
+
+    def __init__(self, process: subprocess.Popen[str], tell: Callable[[dict[str, Any]], None]) -> None:
+        self._process, self._tell = process, tell
+        self._lock = threading.Lock()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def say(self, *words: object) -> None:
+        """A command of agent.py."""
+        with self._lock:
+            assert self._process.stdin is not None
+            self._process.stdin.write(" ".join(map(str, words)) + "\n")
+            self._process.stdin.flush()
+
+    def end(self) -> None:
+        """And everything that it has made."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._reader.join()
+        self._process.wait()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._tell(json.loads(line))
+
+
+class Login:
+    """A user on the login node (login.py)."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._lock = threading.Lock()
+
+    def run(self, *words: str) -> str:
+        """What a command prints. Raises RuntimeError with what it complains of."""
+        return self._ask(list(words))
+
+    def submit(self, options: Sequence[str], spec: str | None, script: str) -> int:
+        """The number of the job."""
+        return int(self._ask({"options": list(options), "spec": spec, "script": script}).split(";")[0])
+
+    def _ask(self, asked: object) -> str:
+        with self._lock:
+            assert self._process.stdin is not None and self._process.stdout is not None
+            self._process.stdin.write(json.dumps(asked) + "\n")
+            self._process.stdin.flush()
+            answer = json.loads(self._process.stdout.readline())
+        if answer["code"]:
+            raise RuntimeError(str(answer["output"]).strip())
+        return str(answer["output"])
+
+
+@contextmanager
+def agents(stack: Stack, tell: Callable[[str, dict[str, Any]], None]) -> Iterator[dict[str, Agent]]:
+    """By node; `tell` is called with the node and each line."""
+    program = (_HERE / "agent.py").read_text(encoding="utf-8")
+    with ExitStack() as undone:
+        found = {}
+        for node in stack.nodes:
+            process = _begun(stack, node, "/usr/bin/python3", "-I", "-S", "-c", program)
+            found[node] = Agent(process, lambda line, node=node: tell(node, line))  # type: ignore[misc]
+            undone.callback(found[node].end)
+        yield found
+
+
+@contextmanager
+def login(stack: Stack, user: str) -> Iterator[Login]:
+    """As this user."""
+    program = (_HERE / "login.py").read_text(encoding="utf-8")
+    with _begun(stack, "login", "/usr/bin/python3", "-I", "-S", "-c", program, user=user) as process:
+        try:
+            yield Login(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+
+
+def _begun(stack: Stack, service: str, *words: str, user: str = "") -> subprocess.Popen[str]:
+    as_user = ["--user", user, "--env", f"HOME=/home/{user}"] if user else []
+    command = ["docker", "exec", "-i", *as_user, stack.container(service), *words]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=sys.stderr, text=True)

@@ -1,0 +1,86 @@
+"""What both systems and the machines have seen, whatever the daemons say of it. Times are seconds since the epoch: one
+machine has one clock."""
+
+from dataclasses import dataclass, field
+
+from .plan import Lifecycle
+
+
+@dataclass
+class Hook:
+    """A prolog or epilog that slurmd has run on a node; nobody saw the end of one that was killed."""
+
+    node: str
+    job: int
+    phase: str
+    began: float
+    ended: float | None = None
+    code: int | None = None
+
+
+@dataclass
+class Workload:
+    """A PyTorchJob, from the first to the last that the API server told of it."""
+
+    uid: str
+    name: str
+    job: int
+    made: float
+    gone: float | None = None
+
+
+@dataclass
+class Pod:
+    """A pod that was bound, and the process on its node that stands for its containers."""
+
+    uid: str
+    name: str
+    job: int
+    node: str
+    bound: float
+    began: float | None = None
+    ended: float | None = None
+    gone: float | None = None
+
+
+@dataclass(frozen=True)
+class Drain:
+    """slurmctld has taken a node out of service."""
+
+    node: str
+    at: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What accounting has of a job that is over."""
+
+    lifecycle: Lifecycle
+    state: str
+    code: str
+    comment: str
+    started: bool
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A process has found the lock of its node held by another one's."""
+
+    node: str
+    at: float
+    pod: str
+
+
+@dataclass
+class History:
+    """All of it. `own`: when a fault struck that is the node's own, by node; `left`: what was there in the end."""
+
+    hooks: list[Hook] = field(default_factory=list)
+    workloads: dict[str, Workload] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+    drains: list[Drain] = field(default_factory=list)
+    ended: dict[int, Ended] = field(default_factory=dict)
+    conflicts: list[Conflict] = field(default_factory=list)
+    own: dict[str, list[float]] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)

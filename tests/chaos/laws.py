@@ -1,0 +1,170 @@
+"""What must hold, whatever has gone wrong: a pure look at the histories."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from bridge.slurm import comment
+
+from .history import History, Hook, Pod
+from .plan import Kind, Lifecycle
+
+_LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
+_BY_OWNER = (Kind.CANCEL, Kind.QUICK_END, Kind.REQUEUE)
+_SOON = 15.0  # seconds: slurmrestd may be away for some of them
+_BLAME = 120.0  # seconds after its own fault in which a node may be drained for it
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Of which law, by which job and on which node ('' and 0 where there is none), and what was seen."""
+
+    law: str
+    seen: str
+    at: float
+    job: int = 0
+    node: str = ""
+
+
+@dataclass(frozen=True)
+class Window:
+    """When a node was a job's own: from its prolog to the end of an epilog that let the node go."""
+
+    job: int
+    began: float
+    ended: float
+
+
+def violations(history: History) -> list[Violation]:
+    """All of them, in the order in which they happened."""
+    return sorted((found for law in LAWS for found in law(history)), key=lambda found: found.at)
+
+
+def own_text(lifecycle: Lifecycle) -> str:
+    """The user's part of a job's comment."""
+    return f"lifecycle {lifecycle.number}, mine" + ("" if lifecycle.kind is Kind.FOREIGN else " k8s=job.yaml")
+
+
+def windows(hooks: list[Hook]) -> dict[tuple[str, int], list[Window]]:
+    """Of each job on each node. A prolog that failed takes its node out of the job's allocation only when an epilog has
+    passed there, too."""
+    found: dict[tuple[str, int], list[Window]] = defaultdict(list)
+    begun: dict[tuple[str, int], float] = {}
+    for hook in sorted(hooks, key=lambda each: each.began):
+        place = hook.node, hook.job
+        if hook.phase == "prolog":
+            begun.setdefault(place, hook.began)
+        elif place in begun and hook.code == 0 and hook.ended is not None:
+            found[place].append(Window(hook.job, begun.pop(place), hook.ended))
+    for (node, job), began in begun.items():
+        found[node, job].append(Window(job, began, math.inf))
+    return found
+
+
+def one_workload(history: History) -> Iterator[Violation]:
+    """No two live workloads for a job, be it one run of it or two."""
+    of_job = defaultdict(list)
+    for workload in history.workloads.values():
+        of_job[workload.job].append(workload)
+    for job, workloads in of_job.items():
+        workloads.sort(key=lambda each: each.made)
+        for first, second in pairwise(workloads):
+            if first.gone is None or second.made < first.gone - _LAG:
+                yield Violation("one workload", f"{second.name} beside {first.name}", second.made, job)
+
+
+def own_nodes(history: History) -> Iterator[Violation]:
+    """No pod, and no process of one, on a node outside its run's window."""
+    known = windows(history.hooks)
+    for pod in history.pods.values():
+        its_own = known.get((pod.node, pod.job), [])
+        window = next((each for each in its_own if each.began - _LAG <= pod.bound <= each.ended), None)
+        if window is None:
+            yield Violation("own nodes", f"{pod.name} bound while its job was not there", pod.bound, pod.job, pod.node)
+        else:
+            yield from _outlives(pod, window)
+
+
+def _outlives(pod: Pod, window: Window) -> Iterator[Violation]:
+    if pod.began is not None and (pod.ended or math.inf) > window.ended:
+        late = f"the process of {pod.name} {pod.ended or math.inf:.3f}, the epilog {window.ended:.3f}"
+        yield Violation("own nodes", late, window.ended, pod.job, pod.node)
+    if (pod.gone or math.inf) > window.ended + _LAG:
+        late = f"{pod.name} gone {pod.gone or math.inf:.3f}, the epilog {window.ended:.3f}"
+        yield Violation("own nodes", late, window.ended, pod.job, pod.node)
+
+
+def one_holder(history: History) -> Iterator[Violation]:
+    """No lock held by two."""
+    for conflict in history.conflicts:
+        pod = history.pods.get(conflict.pod)
+        name = pod.name if pod else conflict.pod
+        yield Violation("one holder", f"{name} found the lock held", conflict.at, pod.job if pod else 0, conflict.node)
+
+
+def no_drain(history: History) -> Iterator[Violation]:
+    """No node drained unless the fault was that node's."""
+    for drain in history.drains:
+        if not any(0 <= drain.at - fault <= _BLAME for fault in history.own.get(drain.node, [])):
+            yield Violation("no drain", drain.reason, drain.at, node=drain.node)
+
+
+def all_told(history: History) -> Iterator[Violation]:
+    """Every job that ran is told what became of it; a foreign one hears nothing of us. Of one whose owner soon ends it
+    nothing is asked: slurmctld takes no comment for a job that is over."""
+    for job, ended in history.ended.items():
+        sentence = comment.own_sentence(ended.comment)
+        if ended.lifecycle.kind is Kind.FOREIGN:
+            if sentence:
+                yield Violation("all told", f"a foreign job was told {sentence!r}", 0.0, job)
+        elif (
+            ended.started and not sentence and not (ended.lifecycle.kind in _BY_OWNER and _lived(history, job) < _SOON)
+        ):
+            yield Violation("all told", f"{ended.lifecycle.kind.value}, {ended.state}: nothing", 0.0, job)
+
+
+def _lived(history: History, job: int) -> float:
+    """Seconds between a job's last prolog and its first epilog behind that."""
+    of_job = [hook for hook in history.hooks if hook.job == job]
+    trained = max((hook.ended or 0.0 for hook in of_job if hook.phase == "prolog"), default=0.0)
+    return min(
+        (hook.began - trained for hook in of_job if hook.phase == "epilog" and hook.began > trained), default=0.0
+    )
+
+
+def own_words(history: History) -> Iterator[Violation]:
+    """The comment's own text and token are kept."""
+    for job, ended in history.ended.items():
+        kept = comment.user_part(ended.comment)
+        if kept != own_text(ended.lifecycle):
+            yield Violation("own words", f"of the user's comment is left {kept!r}", 0.0, job)
+
+
+def right_end(history: History) -> Iterator[Violation]:
+    """A job ends as its training did, and one that nobody ended and that nothing kept from training ends well."""
+    for job, ended in history.ended.items():
+        kind, code = ended.lifecycle.kind, ended.code.partition(":")[0]
+        if kind is Kind.BAD_SPEC and ended.started and ended.state == "COMPLETED":
+            yield Violation("right end", f"{kind.value}: {ended.state} {ended.code}", 0.0, job)
+        if kind is Kind.FAILURE and ended.state == "COMPLETED":
+            yield Violation("right end", f"{kind.value}: {ended.state} {code}", 0.0, job)
+
+
+def nothing_left(history: History) -> Iterator[Violation]:
+    """After a minute of quiet."""
+    for left in history.left:
+        yield Violation("nothing left", left, math.inf)
+
+
+LAWS: tuple[Callable[[History], Iterator[Violation]], ...] = (
+    one_workload,
+    own_nodes,
+    one_holder,
+    no_drain,
+    all_told,
+    own_words,
+    right_end,
+    nothing_left,
+)

@@ -1,0 +1,112 @@
+"""One run of chaos from its begin to its report."""
+
+import json
+import shutil
+import subprocess
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.integration.stack import Stack
+
+from .driver import Driver
+from .evidence import Evidence
+from .laws import Violation
+from .plan import Lifecycle, PodLife, pod_life
+from .site import site
+
+_ROOT = Path(__file__).parents[2]
+_WAITING = 1.25  # jobs for each node: some always wait
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds on average between two faults of the whole site, and between two failpoints of a node."""
+
+    faults: float = 2.0
+    failpoints: float = 5.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What has happened. `kinds` and `states` count jobs; `met` what the faults met; `failpoints` how often each has
+    struck."""
+
+    commit: str
+    seed: int
+    lifecycles: int
+    nodes: int
+    seconds: int
+    kinds: dict[str, int]
+    states: dict[str, int]
+    hooks: int
+    workloads: int
+    pods: int
+    drains: int
+    faults: dict[str, int]
+    met: dict[str, int]
+    failpoints: dict[str, int]
+    violations: list[Violation]
+
+    def __str__(self) -> str:
+        struck = sorted(self.failpoints.values())
+        lines = [
+            f"commit {self.commit}, seed {self.seed}",
+            f"{self.lifecycles} lifecycles on {self.nodes} nodes, {self.seconds} s",
+            f"{self.hooks} hooks, {self.workloads} workloads, {self.pods} pods, {self.drains} drains",
+            *(f"{name}: {getattr(self, name)}" for name in ("kinds", "states", "faults", "met")),
+            f"failpoints: {sum(struck)} strikes; {len(struck) - struck.count(0)} of {len(struck)} have struck",
+            *map(str, self.violations),
+            f"{len(self.violations)} violations",
+        ]
+        return "\n".join(lines)
+
+
+def run(stack: Stack, seed: int, lifecycles: int, out: Path, pace: Pace | None = None) -> Report:
+    """So many lifecycles on a clean stack. The report, and what is kept of violations, goes to a folder of `out`."""
+    pace, began = pace or Pace(), time.time()
+    folder = out / f"{commit()}-{seed}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    issued: dict[int, Lifecycle] = {}
+
+    def life_of(command: list[str], rank: int, run: int) -> PodLife:
+        return pod_life(seed, issued[int(command[1])], rank, run)
+
+    with site(stack, seed, pace.failpoints, life_of) as there:
+        evidence = Evidence(folder)
+        at_once = round(len(stack.nodes) * _WAITING) + 1
+        driver = Driver(there, seed, lifecycles, at_once, pace.faults, evidence.look, issued)
+        driver.drive()
+        evidence.look(driver)
+    report = _report(driver, evidence.kept, began)
+    (folder / "report.json").write_text(json.dumps(asdict(report), indent=1) + "\n", encoding="utf-8")
+    return report
+
+
+def commit() -> str:
+    """Of this checkout, short."""
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(words, cwd=_ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _report(driver: Driver, found: list[Violation], began: float) -> Report:
+    history = driver.site.history
+    return Report(
+        commit(),
+        driver.seed,
+        driver.count,
+        len(driver.site.stack.nodes),
+        round(time.time() - began),
+        Counter(each.lifecycle.kind.value for each in history.ended.values()),
+        Counter(each.state for each in history.ended.values()),
+        len(history.hooks),
+        len(history.workloads),
+        len(history.pods),
+        len(history.drains),
+        Counter(fault.harm.value for _, fault in driver.struck),
+        driver.met,
+        driver.site.arming.struck,
+        found,
+    )

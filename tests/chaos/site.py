@@ -1,0 +1,263 @@
+"""The stack as chaos wants it: nodes that KWOK keeps, pods that are processes of ours, daemons behind proxies, hooks
+that leave word of when they ran. Everything is put back in the end."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bridge import wellknown
+from bridge.kube.transport import Transport
+from tests.failpoints import hooks
+from tests.integration.detours import authority, kubeconfig, with_authority
+from tests.integration.hands import EPILOG, PROLOG, before_hook
+from tests.integration.nodes import is_whole
+from tests.integration.stack import STACK, Stack, eventually
+
+from .agent import FOLDER, STAMPS
+from .arming import Arming
+from .hands import Agent, Login, agents, login
+from .history import Conflict, History, Hook, Workload
+from .kubelets import Kubelets
+from .plan import PodLife, Server
+from .proxy import Proxy
+from .watch import Object, watching
+
+_UNITS = ("kubelet", "gpu-plugin", "containerd")
+_FAKE = "kwok.x-k8s.io/node"
+_CA = "/etc/slurm-k8s-bridge/chaos-ca.pem"
+# Bash reads its clock without starting a program.
+_STAMP = (
+    'echo "began {phase} $SLURM_JOB_ID $EPOCHREALTIME" >>{file}; "$0"; c=$?; '
+    'echo "ended {phase} $SLURM_JOB_ID $EPOCHREALTIME $c" >>{file}; exit $c'
+)
+_LINES = f"exec bash -c '{_STAMP}' $hook"
+
+_DAEMON = "/usr/sbin/bridged"
+_DAEMON_ARMED = f"""#!/usr/lib/slurm-k8s-bridge/venv/bin/python -I
+import sys
+
+sys.path[:0] = ["/usr/lib/slurm-k8s-bridge", "{FOLDER}"]
+from failpoints.armed import main
+
+sys.exit(main())
+"""
+_HOOK = "/usr/lib/slurm-k8s-bridge/bridge/hook/__main__.py"
+_HOOK_ARMED = f"""
+import os, sys
+sys.path.insert(0, "/usr/lib/slurm-k8s-bridge")
+from bridge.hook.client import main
+if os.path.exists("{FOLDER}/armed"):
+    sys.path.append("{FOLDER}")
+    from failpoints import hooks
+    try:
+        hooks.arm(open("{FOLDER}/armed").read(), "{FOLDER}/struck")
+    except OSError:
+        pass  # it was taken away meanwhile
+main(sys.argv)
+"""
+_FAILPOINTS = Path(hooks.__file__).parent
+
+Life = Callable[[list[str], int, int], PodLife]
+
+
+@dataclass(frozen=True)
+class Site:
+    """What a run of chaos has its hands on."""
+
+    stack: Stack
+    history: History
+    agents: dict[str, Agent]
+    proxies: dict[Server, Proxy]
+    arming: Arming
+    user: Login
+    root: Login
+
+
+@contextmanager
+def site(stack: Stack, seed: int, gap: float, life: Life) -> Iterator[Site]:
+    """As long as this lasts. `gap`: seconds between two failpoints of a node; `life` is of the pod with this command,
+    rank and run."""
+    history = History()
+    scribe = _Scribe(history)
+    with ExitStack() as undone:
+        undone.enter_context(_imitated(stack))
+        proxies = undone.enter_context(_behind_proxies(stack))
+        undone.enter_context(_with_failpoints(stack))
+        hands = undone.enter_context(agents(stack, scribe.hear))
+        arming = scribe.arming = Arming(seed, hands, gap)
+        undone.enter_context(_stamped(stack))
+        transport = undone.enter_context(closing(Transport(Path(str(stack.description["admin_kubeconfig"])), 10)))
+        kubelets = scribe.kubelets = Kubelets(transport, hands, history, life)
+        undone.callback(kubelets.end)
+        jobs = f"/namespaces/{stack.namespace}"
+        undone.enter_context(watching(stack, f"/api/v1{jobs}/pods", kubelets.take))
+        undone.enter_context(watching(stack, f"/apis/kubeflow.org/v1{jobs}/pytorchjobs", scribe.take_workload))
+        user, root = (undone.enter_context(login(stack, who)) for who in ("ml", "root"))
+        yield Site(stack, history, hands, proxies, arming, user, root)
+
+
+class _Scribe:
+    """Writes into the history."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self.kubelets: Kubelets | None = None
+        self.arming: Arming | None = None
+
+    def hear(self, node: str, line: dict[str, Any]) -> None:
+        """A line of an agent."""
+        match line:
+            case {"event": "stamp", "line": text}:
+                self._stamp(node, text.split())
+            case {"event": "conflict", "pod": pod, "at": at}:
+                self._history.conflicts.append(Conflict(node, at, pod))
+            case {"event": "began" | "ended" as event, "pod": pod, "at": at}:
+                assert self.kubelets is not None
+                self.kubelets.hear(pod, event, at)
+            case {"event": "struck", "name": name, "at": at}:
+                assert self.arming is not None
+                self.arming.hear(node, name)
+                if "-hook." in name:
+                    self._history.own.setdefault(node, []).append(at)
+            case {"event": "misunderstood"}:
+                raise AssertionError(line)
+
+    def take_workload(self, told: Object, is_gone: bool) -> None:
+        """What the API server tells of a PyTorchJob."""
+        meta = told["metadata"]
+        job = int(meta["labels"][wellknown.LABEL_JOB])
+        known = self._history.workloads.setdefault(meta["uid"], Workload(meta["uid"], meta["name"], job, time.time()))
+        if is_gone:
+            known.gone = time.time()
+
+    def _stamp(self, node: str, words: list[str]) -> None:
+        match words:
+            case ["began", phase, job, at]:
+                self._history.hooks.append(Hook(node, int(job), phase, float(at)))
+            case ["ended", phase, job, at, code]:
+                begun = (
+                    each
+                    for each in reversed(self._history.hooks)
+                    if (each.node, each.job, each.phase, each.ended) == (node, int(job), phase, None)
+                )
+                hook = next(begun)
+                hook.ended, hook.code = float(at), int(code)
+
+
+@contextmanager
+def _imitated(stack: Stack) -> Iterator[None]:
+    """The nodes' own kubelets stand still, and KWOK keeps the nodes Ready."""
+    try:
+        for unit in _UNITS:  # one by one: a kubelet that outlives its device plugin tells of no GPUs
+            _each(stack, lambda node, unit=unit: stack.exec(node, "systemctl", "stop", unit))  # type: ignore[misc]
+        stack.kubectl("-n", "kube-node-lease", "delete", "lease", *stack.nodes)
+        stack.kubectl("annotate", "node", *stack.nodes, f"{_FAKE}=fake", "--overwrite")
+        subprocess.run([STACK, "kwok", "start", "--bare"], check=True, stdout=sys.stderr)
+        eventually(lambda: all(is_whole(stack, node) for node in stack.nodes), 90, "nodes that KWOK keeps")
+        yield
+    finally:
+        subprocess.run([STACK, "kwok", "stop"], check=True, stdout=sys.stderr)
+        stack.kubectl("annotate", "node", *stack.nodes, f"{_FAKE}-")
+        _each(stack, lambda node: stack.exec(node, "systemctl", "start", *reversed(_UNITS)))
+        eventually(lambda: all(is_whole(stack, node) for node in stack.nodes), 90, "nodes with their own kubelets")
+
+
+@contextmanager
+def _behind_proxies(stack: Stack) -> Iterator[dict[Server, Proxy]]:
+    """The daemons reach the API server and slurmrestd by way of this process."""
+    host = _in_network(stack, stack.nodes[0])["Gateway"]  # this machine
+    pair = authority(host)
+    run = Path(str(stack.description["run_dir"]))
+    nodes = {_address(stack, node): node for node in stack.nodes}
+    with ExitStack() as undone:
+        kubernetes = Proxy(
+            host,
+            (_address(stack, "kube-apiserver"), 6443),
+            "kube-apiserver",
+            pair,
+            str(run / "pki" / "kubernetes-ca.crt"),
+            nodes,
+        )
+        undone.callback(kubernetes.close)
+        slurm = Proxy(
+            host,
+            (_address(stack, "slurmrestd"), 6820),
+            "slurmrestd",
+            pair,
+            str(run / "services" / "slurmrestd" / "slurmrestd-ca.pem"),
+            nodes,
+        )
+        undone.callback(slurm.close)
+        for node in stack.nodes:
+            undone.enter_context(
+                kubeconfig(stack, node, lambda text: _led(with_authority(text, pair[0]), host, kubernetes.port))
+            )
+            stack.exec(node, "sh", "-c", f"cat > {_CA}", stdin=pair[0])
+            undone.callback(stack.exec, node, "rm", "-f", _CA)
+        rest = {"url": f"https://{host}:{slurm.port}", "ca_file": _CA}
+        undone.enter_context(stack.configured(slurmrest=rest, kubernetes={"kubelet_healthz": "", "disks": []}))
+        yield {Server.KUBERNETES: kubernetes, Server.SLURM: slurm}
+
+
+def _led(text: str, host: str, port: int) -> str:
+    """A kubeconfig that leads there."""
+    return re.sub(r"(server: *).*", rf"\g<1>https://{host}:{port}", text)
+
+
+def _address(stack: Stack, service: str) -> str:
+    return str(_in_network(stack, service)["IPAddress"])
+
+
+def _in_network(stack: Stack, service: str) -> dict[str, Any]:
+    words = ["docker", "inspect", "--format", "{{json .NetworkSettings.Networks}}", stack.container(service)]
+    networks = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    found: dict[str, Any] = next(iter(networks.values()))
+    return found
+
+
+@contextmanager
+def _stamped(stack: Stack) -> Iterator[None]:
+    with ExitStack() as undone:
+        for node in stack.nodes:
+            for phase, hook in (("prolog", PROLOG), ("epilog", EPILOG)):
+                undone.enter_context(before_hook(stack, node, hook, _LINES.format(phase=phase, file=STAMPS)))
+        yield
+
+
+@contextmanager
+def _with_failpoints(stack: Stack) -> Iterator[None]:
+    """Daemons and hooks that fail where and when they are told to."""
+
+    def arm(node: str) -> None:
+        stack.sh(node, f"mkdir -p {FOLDER} && chmod 755 {FOLDER} && cp -p {_DAEMON} {_HOOK} {FOLDER}/")
+        for name in ("__init__", "failpoint", "armed", "hooks"):
+            program = (_FAILPOINTS / f"{name}.py").read_text(encoding="utf-8")
+            target = f"{FOLDER}/failpoints/{name}.py"
+            stack.exec(node, "sh", "-c", f"mkdir -p {FOLDER}/failpoints && cat > {target}", stdin=program)
+        for file, text in ((_DAEMON, _DAEMON_ARMED), (_HOOK, _HOOK_ARMED)):
+            stack.exec(node, "sh", "-c", f"cat > {file}", stdin=text)
+        stack.exec(node, "systemctl", "restart", "slurm-k8s-bridge")
+
+    def disarm(node: str) -> None:
+        for file in (_DAEMON, _HOOK):
+            stack.sh(node, f"cat {FOLDER}/{Path(file).name} > {file}")
+        stack.sh(node, f"rm -r {FOLDER}; systemctl restart slurm-k8s-bridge")
+
+    try:
+        _each(stack, arm)
+        yield
+    finally:
+        _each(stack, disarm)
+
+
+def _each(stack: Stack, work: Callable[[str], object]) -> None:
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(work, stack.nodes))

@@ -1,0 +1,137 @@
+"""What chaos checks: a good history breaks no law, and each slip in it breaks the one that it should."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.chaos.history import Conflict, Drain, Ended, History, Hook, Pod, Workload
+from tests.chaos.laws import own_text, violations
+from tests.chaos.plan import Kind, Lifecycle
+
+JOB, NODE, OTHER = 7, "compute1", "compute2"
+LIFE = Lifecycle(3, Kind.SUCCESS, 1, 0.0, True, "")
+
+
+def good() -> History:
+    """One job on one node, whose process ended before its object was gone, and both before its epilog."""
+    return History(
+        hooks=[Hook(NODE, JOB, "prolog", 100, 103, 0), Hook(NODE, JOB, "epilog", 110, 115, 0)],
+        workloads={"w": Workload("w", "slurm-demo-7-0", JOB, 100.5, 113)},
+        pods={"p": Pod("p", "slurm-demo-7-0-worker-0", JOB, NODE, 101, 102, 112, 113)},
+        ended={JOB: Ended(LIFE, "COMPLETED", "0:0", f"{own_text(LIFE)} | k8s: finished", True)},
+    )
+
+
+def pod(**changes: object) -> Callable[[History], None]:
+    def slip(history: History) -> None:
+        history.pods["p"] = replace(history.pods["p"], **changes)  # type: ignore[arg-type]
+
+    return slip
+
+
+def ended(**changes: object) -> Callable[[History], None]:
+    def slip(history: History) -> None:
+        history.ended[JOB] = replace(history.ended[JOB], **changes)  # type: ignore[arg-type]
+
+    return slip
+
+
+def workload(made: float, gone: float | None, job: int = JOB) -> Callable[[History], None]:
+    def slip(history: History) -> None:
+        history.workloads["other"] = Workload("other", "slurm-demo-7-1", job, made, gone)
+
+    return slip
+
+
+def untold(kind: Kind, later: float) -> Callable[[History], None]:
+    def slip(history: History) -> None:
+        ended(lifecycle=replace(LIFE, kind=kind), comment=own_text(LIFE))(history)
+        hook(1, began=110 + later, ended=115 + later)(history)
+
+    return slip
+
+
+def hook(number: int, **changes: object) -> Callable[[History], None]:
+    def slip(history: History) -> None:
+        history.hooks[number] = replace(history.hooks[number], **changes)  # type: ignore[arg-type]
+
+    return slip
+
+
+def test_a_good_history_breaks_no_law() -> None:
+    assert violations(good()) == []
+
+
+@pytest.mark.parametrize(
+    ("law", "slip"),
+    [
+        ("one workload", workload(105, 113)),
+        ("one workload", workload(101, None)),
+        ("own nodes", pod(node=OTHER)),
+        ("own nodes", pod(job=8)),
+        ("own nodes", pod(bound=97)),
+        ("own nodes", pod(bound=116)),
+        ("own nodes", pod(ended=115.1)),
+        ("own nodes", pod(ended=None)),
+        ("own nodes", pod(gone=117)),
+        ("own nodes", pod(gone=None)),
+        ("own nodes", hook(0, began=104)),
+        ("one holder", lambda history: history.conflicts.append(Conflict(NODE, 105, "p"))),
+        ("no drain", lambda history: history.drains.append(Drain(NODE, 105, "drained: because"))),
+        ("all told", ended(comment=own_text(LIFE))),
+        ("all told", untold(Kind.CANCEL, 10)),
+        ("own words", ended(comment="k8s: finished")),
+        ("own words", ended(comment=f"{own_text(LIFE)} more | k8s: finished")),
+        ("right end", ended(lifecycle=replace(LIFE, kind=Kind.FAILURE))),
+        ("right end", ended(lifecycle=replace(LIFE, kind=Kind.BAD_SPEC))),
+        ("nothing left", lambda history: history.left.append("marker")),
+    ],
+)
+def test_each_slip_breaks_its_law(law: str, slip: Callable[[History], None]) -> None:
+    history = good()
+    slip(history)
+    assert {found.law for found in violations(history)} == {law}
+
+
+def test_a_foreign_job_is_told_nothing() -> None:
+    history, foreign = good(), replace(LIFE, kind=Kind.FOREIGN)
+    history.ended[JOB] = Ended(foreign, "COMPLETED", "0:0", own_text(foreign), True)
+    assert violations(history) == []
+    history.ended[JOB] = Ended(foreign, "COMPLETED", "0:0", f"{own_text(foreign)} | k8s: hello", True)
+    assert [found.law for found in violations(history)] == ["all told"]
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        workload(114, 120),  # a requeued run's, once the first one's is gone
+        workload(105, 110, job=8),
+        hook(1, code=1, ended=111),  # it did not let the node go: whatever is there is its own
+        hook(1, code=None, ended=None),
+        ended(started=False, comment=own_text(LIFE)),
+        pod(began=None, ended=None),
+        untold(Kind.CANCEL, 0),
+        untold(Kind.QUICK_END, 0),
+    ],
+)
+def test_what_is_no_slip(slip: Callable[[History], None]) -> None:
+    history = good()
+    slip(history)
+    assert violations(history) == []
+
+
+def test_a_node_may_be_drained_for_a_fault_of_its_own() -> None:
+    history = good()
+    history.drains.append(Drain(NODE, 105, "drained: because"))
+    history.own = {NODE: [104.0]}
+    assert violations(history) == []
+    history.own = {OTHER: [104.0], NODE: [106.0]}
+    assert [found.law for found in violations(history)] == ["no drain"]
+
+
+def test_violations_come_in_the_order_of_their_times() -> None:
+    history = good()
+    history.left.append("marker")
+    history.conflicts += [Conflict(NODE, 106, "p"), Conflict(NODE, 105, "unknown")]
+    assert [(found.at, found.job) for found in violations(history)[:2]] == [(105, 0), (106, JOB)]

@@ -1,0 +1,148 @@
+"""The proxies of chaos: what arrives and what comes back in each weather."""
+
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.certificates import Authority
+from tests.chaos.plan import Fault, Harm, Server
+from tests.chaos.proxy import Proxy
+
+NODE = "compute1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Keeps what was asked."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.asked.append((self.path, body))  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A client, what its requests go through, and what has arrived."""
+
+    client: httpx.Client
+    proxy: Proxy
+    asked: list[tuple[str, bytes]]
+
+    def post(self, path: str = "/", body: bytes = b"body") -> httpx.Response:
+        return self.client.post(path, content=body)
+
+    @contextmanager
+    def weather(self, harm: Harm, seconds: float = 60, share: float = 1.0) -> Iterator[None]:
+        weather = self.proxy.weathers[NODE]
+        self.proxy.strike(NODE, Fault(0.0, harm, 0, Server.KUBERNETES, seconds, share))
+        while weather.fault is None:
+            time.sleep(0.01)
+        yield
+        assert weather.met[harm] > 0
+        self.proxy.clear()
+
+
+@pytest.fixture
+def way(tmp_path: Path) -> Iterator[Way]:
+    authority = Authority()
+    pair = authority.issue()
+    (tmp_path / "ca.pem").write_text(authority.own.certificate)
+    (tmp_path / "pair.pem").write_text(pair.certificate + pair.key)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.asked = []  # type: ignore[attr-defined]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "pair.pem")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    proxy = Proxy(
+        "127.0.0.1",
+        ("127.0.0.1", server.server_address[1]),
+        "127.0.0.1",
+        (pair.certificate, pair.key),
+        str(tmp_path / "ca.pem"),
+        {"127.0.0.1": NODE},
+    )
+    trust = ssl.create_default_context(cafile=tmp_path / "ca.pem")
+    with httpx.Client(base_url=f"https://127.0.0.1:{proxy.port}", verify=trust, trust_env=False, timeout=5) as client:
+        yield Way(client, proxy, server.asked)  # type: ignore[attr-defined]
+    proxy.close()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_in_fine_weather_all_arrives_over_one_connection(way: Way) -> None:
+    for number in range(3):
+        assert way.post(f"/{number}", b"x" * 200_000 * number).content == b"x" * 200_000 * number
+    assert [path for path, _ in way.asked] == ["/0", "/1", "/2"]
+
+
+def test_a_refused_connection(way: Way) -> None:
+    with way.weather(Harm.REFUSED), pytest.raises(httpx.TransportError):
+        way.post()
+    assert way.asked == []
+    assert way.post().status_code == 200
+
+
+def test_nobody_answers_until_it_is_over(way: Way) -> None:
+    began = time.monotonic()
+    with way.weather(Harm.SILENT, seconds=0.5), pytest.raises(httpx.TransportError):
+        way.post()
+    assert time.monotonic() - began > 0.3
+    assert way.asked == []
+
+
+def test_what_is_under_way_is_cut(way: Way) -> None:
+    assert way.post().status_code == 200
+    with way.weather(Harm.CUT):
+        pass
+    way.post()  # the client begins anew, where its connection has gone
+
+
+def test_an_answer_is_lost_and_the_request_has_arrived(way: Way) -> None:
+    with way.weather(Harm.LOST), pytest.raises(httpx.TransportError):
+        way.post("/lost")
+    assert way.asked == [("/lost", b"body")]
+
+
+def test_a_request_arrives_twice(way: Way) -> None:
+    with way.weather(Harm.TWICE):
+        assert way.post("/twice").content == b"body"
+    assert way.asked == [("/twice", b"body")] * 2
+
+
+def test_an_answer_comes_late(way: Way) -> None:
+    began = time.monotonic()
+    with way.weather(Harm.LATE):
+        assert way.post().content == b"body"
+    assert time.monotonic() - began > 0.05
+
+
+def test_an_error_in_the_place_of_the_server(way: Way) -> None:
+    with way.weather(Harm.ERRORS):
+        assert way.post().status_code in (429, 500, 502, 503, 504)
+    assert way.asked == []
+    assert way.post().status_code == 200
+
+
+def test_a_share_of_the_requests(way: Way) -> None:
+    with way.weather(Harm.ERRORS, share=0.5):
+        statuses = [way.post().status_code for _ in range(40)]
+    assert 5 < statuses.count(200) < 35
