@@ -55,7 +55,9 @@ def _member_is_done(config: Config, run: Run, at: float) -> bool:
     pod = run.own_pod
     started = pod is not None and pod.started
     deleting = run.workload in (Workload.DELETING, Workload.GONE) or (pod is not None and pod.deleting)
-    taken_back = (deleting or run.rank in run.lost) and not own_node.is_being_judged(run)
+    # While nobody told this node of it the training has failed, and the operator has taken its pod away.
+    come_and_gone = run.workload_failed and pod is None
+    taken_back = (deleting or come_and_gone or run.rank in run.lost) and not own_node.is_being_judged(run)
     unseen = run.workload_seen_at is None and pod is None
     never_came = unseen and at >= run.began + config.timing.member_patience
     return started or taken_back or never_came or run.batch_lost or at >= run.began + config.timing.prolog_deadline

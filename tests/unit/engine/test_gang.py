@@ -101,6 +101,13 @@ def test_a_workload_that_was_taken_back_keeps_nobody() -> None:
     assert waiting().sees(pod(1)).sees(pod(1, deleting=True)).answer() == Answer(0)
 
 
+def test_a_pod_that_came_and_went_unseen_keeps_nobody() -> None:
+    """Its watch was broken while the training failed; the operator makes no other pod of a workload that has failed."""
+    story = waiting().workload()
+    assert story.answer() is None
+    assert story.workload(failed=True).answer() == Answer(0)
+
+
 def test_what_is_gone_does_not_come_back_with_a_late_answer() -> None:
     story = waiting().sees(replace(ready(1), owner="job-uid")).tell(events.EpilogBegan(101.0))
     story.tell(events.WorkloadGone(101.0)).tell(events.WorkloadDeleted(101.0, "job-uid"))
@@ -136,6 +143,11 @@ def test_what_a_look_tells() -> None:
     seen = looked(new, WORKLOAD)
     assert isinstance(seen, events.WorkloadSeen) and seen.facts.uid == "job-uid"
     assert looked(known, WORKLOAD) is None  # nothing new
+    failed = copy.deepcopy(WORKLOAD)
+    failed["status"] = {"conditions": [{"type": "Failed", "status": "True"}]}
+    seen = looked(known, failed)
+    assert isinstance(seen, events.WorkloadSeen) and seen.facts.failed
+    assert looked(waiting().workload(failed=True).run, failed) is None
     older = copy.deepcopy(WORKLOAD)
     older["metadata"]["annotations"] = {wellknown.ANNOTATION_START: str(START - 1)}  # type: ignore[index]
     assert looked(new, older) is None
