@@ -166,7 +166,7 @@ class Driver:
 
     def _look_at_nodes(self) -> None:
         """A node that is drained is written down, and given back."""
-        answer = self._ask("sinfo", "-h", "-N", "-o", "%N|%T|%E")
+        answer = self._ask("sinfo", "-h", "-N", "-p", "main", "-o", "%N|%T|%E")
         for line in (answer or "").splitlines():
             node, state, reason = line.split("|", 2)
             if re.search("drain|down|fail", state):

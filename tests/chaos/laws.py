@@ -13,6 +13,7 @@ from .plan import Kind, Lifecycle
 
 _LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
 _BY_OWNER = (Kind.CANCEL, Kind.QUICK_END, Kind.REQUEUE)
+_LONG = 150.0  # seconds; a pull takes 25, a fault 6, and several meet
 _SOON = 15.0  # seconds: slurmrestd may be away for some of them
 _BLAME = 120.0  # seconds after its own fault in which a node may be drained for it
 
@@ -152,6 +153,14 @@ def right_end(history: History) -> Iterator[Violation]:
             yield Violation("right end", f"{kind.value}: {ended.state} {code}", 0.0, job)
 
 
+def nobody_waits(history: History) -> Iterator[Violation]:
+    """A hook ends soon after the fault that held it up; one that waits for its deadline has missed something."""
+    for hook in history.hooks:
+        if hook.ended is not None and hook.ended - hook.began > _LONG:
+            waited = f"the {hook.phase} took {hook.ended - hook.began:.0f} s"
+            yield Violation("nobody waits", waited, hook.ended, hook.job, hook.node)
+
+
 def nothing_left(history: History) -> Iterator[Violation]:
     """After a minute of quiet."""
     for left in history.left:
@@ -166,5 +175,6 @@ LAWS: tuple[Callable[[History], Iterator[Violation]], ...] = (
     all_told,
     own_words,
     right_end,
+    nobody_waits,
     nothing_left,
 )

@@ -51,16 +51,20 @@ sys.exit(main())
 """
 _HOOK = "/usr/lib/slurm-k8s-bridge/bridge/hook/__main__.py"
 _HOOK_ARMED = f"""
-import os, sys
+import sys
 sys.path.insert(0, "/usr/lib/slurm-k8s-bridge")
 from bridge.hook.client import main
-if os.path.exists("{FOLDER}/armed"):
+def armed():
+    try:
+        with open("{FOLDER}/armed") as file:
+            return file.read()
+    except OSError:
+        return ""
+name = armed()
+if name:
     sys.path.append("{FOLDER}")
     from failpoints import hooks
-    try:
-        hooks.arm(open("{FOLDER}/armed").read(), "{FOLDER}/struck")
-    except OSError:
-        pass  # it was taken away meanwhile
+    hooks.arm(name, "{FOLDER}/struck", lambda: armed() == name)
 main(sys.argv)
 """
 _FAILPOINTS = Path(hooks.__file__).parent

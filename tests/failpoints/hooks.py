@@ -62,13 +62,15 @@ def possible(place: str) -> Iterator[str]:
             yield f"{harm}-{place}"
 
 
-def arm(name: str, struck: str) -> None:
-    """The first time that this hook comes there. The file `struck` is there when it has."""
+def arm(name: str, struck: str, is_armed: Callable[[], bool] = lambda: True) -> None:
+    """The first time that this hook comes there while it `is_armed`. The file `struck` is there when it has struck."""
     harm, side, place = name.split("-", 2)
     owner, attribute, fail = PLACES[place].owner, PLACES[place].name, PLACES[place].fail
     real = getattr(owner, attribute)
 
     def due() -> bool:
+        if not is_armed():
+            return False
         try:
             os.close(os.open(struck, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
         except FileExistsError:

@@ -85,6 +85,7 @@ def test_a_good_history_breaks_no_law() -> None:
         ("own words", ended(comment=f"{own_text(LIFE)} more | k8s: finished")),
         ("right end", ended(lifecycle=replace(LIFE, kind=Kind.FAILURE))),
         ("right end", ended(lifecycle=replace(LIFE, kind=Kind.BAD_SPEC))),
+        ("nobody waits", hook(1, ended=261)),
         ("nothing left", lambda history: history.left.append("marker")),
     ],
 )
