@@ -62,6 +62,10 @@ soak: venv ## Ten thousand runs through one daemon, whose memory, threads and fi
 properties: venv ## Runs to which anything happens in any order: does what must hold, hold? (EXAMPLES=20000)
 	EXAMPLES=$(or $(EXAMPLES),20000) pytest -p no:cacheprovider --timeout=0 tests/unit/engine/test_any_order.py
 
+.PHONY: failpoints
+failpoints: venv ## Name each place where daemon and hooks can be made to fail, and how
+	@python -m tests.failpoints
+
 # What was broken, and what a person needs to see why, goes to the cache. SEED=2 for other jobs and other faults.
 .PHONY: chaos
 chaos: venv ## Whole lives of jobs on sixteen nodes while everything breaks: is anything lost, left or held twice? (LIFECYCLES=200)
