@@ -1,4 +1,4 @@
-"""Which failpoint is armed on which node: always one of those that have struck least, until it has struck."""
+"""Which failpoint is armed on which node: rather one that has struck seldom, and that was not in vain before."""
 
 import time
 from collections import Counter
@@ -8,7 +8,7 @@ from tests.failpoints import failpoint, hooks
 
 from .hands import Agent
 
-_PATIENCE = 20.0  # seconds: what has not been come to by then lets another one try
+_PATIENCE = 10.0  # seconds: what has not been come to by then lets another one try
 
 
 def names() -> list[str]:
@@ -24,6 +24,7 @@ class Arming:
         self.struck = Counter(dict.fromkeys(names(), 0))
         self._agents, self._gap = agents, gap
         self._chance = Random(f"{seed} failpoints")
+        self._in_vain = Counter[str]()
         self._armed: dict[str, tuple[str, float]] = {}
         self._not_before = dict.fromkeys(agents, 0.0)
 
@@ -32,6 +33,8 @@ class Arming:
         now = time.monotonic()
         for node, agent in self._agents.items():
             armed = self._armed.get(node)
+            if armed is not None and now > armed[1] + _PATIENCE:
+                self._in_vain[armed[0]] += 1
             if (armed is None and now >= self._not_before[node]) or (armed is not None and now > armed[1] + _PATIENCE):
                 name = self._next()
                 self._armed[node] = name, now
@@ -51,7 +54,6 @@ class Arming:
         self._armed.clear()
 
     def _next(self) -> str:
-        busy = {name for name, _ in self._armed.values()}
-        free = {name: count for name, count in self.struck.items() if name not in busy}
-        least = sorted(free.values())[len(free) // 4]  # those that nobody comes to must not hold the others up
-        return self._chance.choice([name for name, count in free.items() if count <= least])
+        names, most = list(self.struck), max(self.struck.values())
+        weights = [(1 + most - self.struck[name]) / (1 + self._in_vain[name]) for name in names]
+        return self._chance.choices(names, weights)[0]

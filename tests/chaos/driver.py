@@ -82,9 +82,11 @@ class Driver:
     # -- jobs
 
     def _submit(self, lifecycle: Lifecycle) -> None:
-        """slurmctld may begin anew meanwhile: then somebody has to look whether the job is there."""
+        """slurmctld may begin anew meanwhile: then somebody has to look whether the job is there. Where that happens
+        during the prologs it may forget to start the script (seen with 24.11.5 and DeferBatch), and the limit ends the
+        job."""
         options = [f"--job-name={self._name(lifecycle)}", f"-N{lifecycle.nodes}", "--mem=500M", "--requeue"]
-        options += [f"--comment={own_text(lifecycle)}", f"--time={1 if lifecycle.kind is Kind.TIME_LIMIT else 10}"]
+        options += [f"--comment={own_text(lifecycle)}", f"--time={1 if lifecycle.kind is Kind.TIME_LIMIT else 3}"]
         script = "exec bridgectl attach" if lifecycle.attaches else "true"
         spec = container_job(self.site.stack.images["small"], "") if lifecycle.kind is not Kind.FOREIGN else None
         if spec is None:
