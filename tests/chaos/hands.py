@@ -33,9 +33,10 @@ class Agent:
 
     def end(self) -> None:
         """And everything that it has made."""
-        assert self._process.stdin is not None
+        assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         self._reader.join()
+        self._process.stdout.close()
         self._process.wait()
 
     def _read(self) -> None:

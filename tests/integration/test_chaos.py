@@ -2,15 +2,18 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.chaos.piece import run
 from tests.chaos.plan import Kind
 
 from .stack import Stack
 
 _SEED = 1
-_LIFECYCLES = 30
+_LIFECYCLES = 16
 
 
+@pytest.mark.timeout(900)
 def test_whatever_fails_nothing_is_lost_left_or_held_twice(stack: Stack, tmp_path: Path) -> None:
     report = run(stack, _SEED, _LIFECYCLES, tmp_path)
     print(report)
