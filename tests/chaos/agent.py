@@ -22,7 +22,7 @@ import time
 STAMPS = "/run/chaos-stamps"  # where the hooks write when they begin and end
 FOLDER = "/run/chaos"  # where hooks read what is armed for them
 DAEMONS = "/var/lib/slurm-k8s-bridge/journal"  # the same for the daemon: it writes nowhere else
-_LOCK = "/run/chaos-lock"
+LOCK = "/run/chaos-lock"
 _DEVICE = "/dev/fakegpu0"
 _DAEMON = b"/usr/sbin/bridged"
 _TICK = 0.05  # seconds between two looks at the stamps
@@ -143,7 +143,7 @@ def _be_the_pod(group: str, uid: int, mouth: int) -> None:
     try:
         with open(f"{group}/cgroup.procs", "w", encoding="ascii") as members:  # noqa: PTH123
             members.write(str(os.getpid()))
-        lock = os.open(_LOCK, os.O_CREAT | os.O_RDWR, 0o666)
+        lock = os.open(LOCK, os.O_CREAT | os.O_RDWR, 0o666)
         os.setuid(uid)
         os.open(_DEVICE, os.O_RDONLY)
         try:

@@ -21,7 +21,7 @@ from tests.integration.hands import EPILOG, PROLOG, before_hook
 from tests.integration.nodes import is_whole
 from tests.integration.stack import STACK, Stack, eventually
 
-from .agent import FOLDER, STAMPS
+from .agent import FOLDER, LOCK, STAMPS
 from .arming import Arming
 from .hands import Agent, Login, agents, login
 from .history import Conflict, History, Hook, Workload
@@ -253,7 +253,7 @@ def _with_failpoints(stack: Stack) -> Iterator[None]:
     def disarm(node: str) -> None:
         for file in (_DAEMON, _HOOK):
             stack.sh(node, f"cat {FOLDER}/{Path(file).name} > {file}")
-        stack.sh(node, f"rm -r {FOLDER}; systemctl restart slurm-k8s-bridge")
+        stack.sh(node, f"rm -rf {FOLDER} {STAMPS} {LOCK}; systemctl restart slurm-k8s-bridge")
 
     try:
         _each(stack, arm)
