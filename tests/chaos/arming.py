@@ -8,7 +8,7 @@ from tests.failpoints import failpoint, hooks
 
 from .hands import Agent
 
-_PATIENCE = 10.0  # seconds: what has not been come to by then lets another one try
+_PATIENCE = 5.0  # seconds: what has not been come to by then lets another one try
 
 
 def names() -> list[str]:
