@@ -134,7 +134,9 @@ class ClusterWork:
                 facts = workload_facts(self._kube.workload(home or home_of(self._config, run), activity.name))
                 if not start_of(run) or facts.start == start_of(run):
                     known = (facts.uid, facts.failed) == (run.workload_uid, run.workload_failed)
-                    return None if known and not facts.deleting else events.WorkloadSeen(clock.now(), facts, _where(run, home))
+                    if known and not facts.deleting:
+                        return None
+                    return events.WorkloadSeen(clock.now(), facts, _where(run, home))
         return events.WorkloadGone(clock.now()) if run.workload_uid else None
 
     def _watch_pods(self, task: Task, activity: do.WatchPods) -> None:
