@@ -1,8 +1,8 @@
 """A hand on a compute node: runs there by itself (`python3 -I -S -c`), is told by lines on its standard input what to
 do, and tells by lines what has happened. When the input ends, so does all that it has made.
 
-    start POD UID   a process that stands for the pod's containers: in a cgroup that names the pod, as this user, with
-                    a device file open and the node's lock in its hands
+    start POD UID NAME  a process that stands for the pod's containers: in a cgroup that names the pod, as this user,
+                    with a device file open and the node's lock in its hands; logs.py is told by a file of this name
     end POD         that process is killed
     kill            the node's bridged is killed (SIGKILL)
     freeze SECONDS  and here stopped for so long
@@ -22,6 +22,7 @@ import time
 STAMPS = "/run/chaos-stamps"  # where the hooks write when they begin and end
 FOLDER = "/run/chaos"  # where hooks read what is armed for them
 DAEMONS = "/var/lib/slurm-k8s-bridge/journal"  # the same for the daemon: it writes nowhere else
+PODS = "/run/chaos-pods"  # of logs.py
 LOCK = "/run/chaos-lock"
 _DEVICE = "/dev/fakegpu0"
 _DAEMON = b"/usr/sbin/bridged"
@@ -41,8 +42,10 @@ class Node:
 
     def __init__(self) -> None:
         self._made: dict[str, int] = {}
+        self._names: dict[str, str] = {}
         self._groups = f"{_V1 if os.path.isdir(_V1) else _V2}/kubepods"  # noqa: PTH112 - pathlib costs its import
         self._thaw: list[tuple[float, int]] = []
+        os.makedirs(PODS, exist_ok=True)  # noqa: PTH103
         self._stamps = open(STAMPS, "a+", encoding="ascii")  # noqa: PTH123, SIM115
         self._stamps.seek(0, os.SEEK_END)
         self._part = ""
@@ -51,8 +54,10 @@ class Node:
     def obey(self, words: list[str]) -> None:
         """One line."""
         match words:
-            case ["start", pod, uid]:
+            case ["start", pod, uid, name]:
                 self._start(pod, int(uid))
+                self._names[pod] = name
+                _note(name, "w")
             case ["end", pod]:
                 self._end(pod)
             case ["kill"]:
@@ -134,8 +139,14 @@ class Node:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         _tell("ended", pod=pod)
+        _note(self._names.pop(pod), "a")
         with contextlib.suppress(OSError):  # it is empty, or somebody looks into it
             os.rmdir(f"{self._groups}/pod{pod}")  # noqa: PTH106
+
+
+def _note(name: str, mode: str) -> None:
+    with open(f"{PODS}/{name}", mode, encoding="ascii") as file:  # noqa: PTH123
+        file.write(f"{time.time()}\n")
 
 
 def _be_the_pod(group: str, uid: int, mouth: int) -> None:

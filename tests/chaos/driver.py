@@ -53,6 +53,8 @@ class Driver:
     met: Counter[str] = field(default_factory=Counter)
     """What the faults met: requests on the way, daemons, servers."""
     _jobs: dict[int, Lifecycle] = field(default_factory=dict)
+    _files: dict[int, str] = field(default_factory=dict)
+    """Output files, but of jobs whose submission failed and that were there nevertheless."""
     _due: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     _looked: float = field(default_factory=time.monotonic)
 
@@ -87,7 +89,7 @@ class Driver:
         job."""
         options = [f"--job-name={self._name(lifecycle)}", f"-N{lifecycle.nodes}", "--mem=500M", "--requeue"]
         options += [f"--comment={own_text(lifecycle)}", f"--time={1 if lifecycle.kind is Kind.TIME_LIMIT else 3}"]
-        script = "exec bridgectl attach" if lifecycle.attaches else "true"
+        script = "exec bridgectl attach --prefix" if lifecycle.attaches else "true"
         spec = container_job(self.site.stack.images["small"], "") if lifecycle.kind is not Kind.FOREIGN else None
         if spec is None:
             script = "sleep 0.2"
@@ -97,7 +99,8 @@ class Driver:
         if lifecycle.kind is Kind.BAD_SPEC:
             spec = lifecycle.bad_spec
         try:
-            job = self.site.user.submit(options, spec, script)
+            job, file = self.site.user.submit(options, spec, script)
+            self._files[job] = file
         except RuntimeError as error:
             job = self._found(lifecycle, str(error))
         self._jobs[job] = lifecycle
@@ -242,7 +245,14 @@ class Driver:
         for job, lifecycle in self._jobs.items():
             state, code, start, comment = rows.get(job, ["UNKNOWN", "", "", ""])
             began = start not in ("None", "Unknown", "") and any(hook.job == job for hook in self.site.history.hooks)
-            self.site.history.ended[job] = Ended(lifecycle, state.split(" ")[0], code, comment, began)
+            output = self._output(job) if lifecycle.attaches and began else None
+            self.site.history.ended[job] = Ended(lifecycle, state.split(" ")[0], code, comment, began, output)
+
+    def _output(self, job: int) -> str | None:
+        try:
+            return self.site.user.run("cat", self._files[job])
+        except (KeyError, RuntimeError):
+            return None
 
     def _left(self) -> list[str]:
         """What is still there."""

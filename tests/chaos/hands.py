@@ -54,21 +54,22 @@ class Login:
 
     def run(self, *words: str) -> str:
         """What a command prints. Raises RuntimeError with what it complains of."""
-        return self._ask(list(words))
+        return str(self._ask(list(words))["output"])
 
-    def submit(self, options: Sequence[str], spec: str | None, script: str) -> int:
-        """The number of the job."""
-        return int(self._ask({"options": list(options), "spec": spec, "script": script}).split(";")[0])
+    def submit(self, options: Sequence[str], spec: str | None, script: str) -> tuple[int, str]:
+        """The number of the job, and its output file. Raises the same."""
+        answer = self._ask({"options": list(options), "spec": spec, "script": script})
+        return int(str(answer["output"]).split(";")[0]), str(answer["file"])
 
-    def _ask(self, asked: object) -> str:
+    def _ask(self, asked: object) -> dict[str, Any]:
         with self._lock:
             assert self._process.stdin is not None and self._process.stdout is not None
             self._process.stdin.write(json.dumps(asked) + "\n")
             self._process.stdin.flush()
-            answer = json.loads(self._process.stdout.readline())
+            answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         if answer["code"]:
             raise RuntimeError(str(answer["output"]).strip())
-        return str(answer["output"])
+        return answer
 
 
 @contextmanager
@@ -82,6 +83,18 @@ def agents(stack: Stack, tell: Callable[[str, dict[str, Any]], None]) -> Iterato
             found[node] = Agent(process, lambda line, node=node: tell(node, line))  # type: ignore[misc]
             undone.callback(found[node].end)
         yield found
+
+
+@contextmanager
+def logs(stack: Stack) -> Iterator[None]:
+    """On every compute node what its pods print can be read (logs.py)."""
+    program = (_HERE / "logs.py").read_text(encoding="utf-8")
+    with ExitStack() as undone:
+        for node in stack.nodes:
+            process = undone.enter_context(_begun(stack, node, "/usr/bin/python3", "-I", "-S", "-c", program))
+            assert process.stdin is not None
+            undone.callback(process.stdin.close)
+        yield
 
 
 @contextmanager

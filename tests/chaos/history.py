@@ -54,13 +54,14 @@ class Drain:
 
 @dataclass(frozen=True)
 class Ended:
-    """What accounting has of a job that is over."""
+    """What accounting has of a job that is over, and what is in its output file; None where nobody could read that."""
 
     lifecycle: Lifecycle
     state: str
     code: str
     comment: str
     started: bool
+    output: str | None = None
 
 
 @dataclass(frozen=True)

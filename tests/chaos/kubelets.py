@@ -21,7 +21,7 @@ from bridge.kube.transport import Request, Transport
 
 from .hands import Agent
 from .history import History, Pod
-from .plan import PodLife
+from .plan import EPILOG_DEADLINE, PodLife
 from .watch import Object
 
 _AGAIN = 0.5  # seconds until an API server that did not answer is asked again
@@ -111,7 +111,7 @@ class Kubelets:
             if ours.is_deleted:
                 return
             ours.runs = True
-            self._agents[ours.pod.node].say("start", ours.pod.uid, ours.user)
+            self._agents[ours.pod.node].say("start", ours.pod.uid, ours.user, ours.pod.name)
         self._tell(ours, _status("Running", ours.pod.name, {"running": {"startedAt": _now()}}))
         self._after(ours.life.runs, lambda: self._finish(ours))
 
@@ -130,6 +130,8 @@ class Kubelets:
         with ours.lock:
             ours.is_deleted = True
             if ours.runs and not ours.is_over:
+                if ours.life.lingers > EPILOG_DEADLINE:
+                    self._history.own.setdefault(ours.pod.node, []).append(time.time())
                 self._after(ours.life.lingers, lambda: self._end(ours))
         if not is_gone:
             self._after(ours.life.vanishes, lambda: self._let_go(ours))

@@ -1,6 +1,7 @@
 """What must hold, whatever has gone wrong: a pure look at the histories."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from .history import History, Hook, Pod
 from .plan import Kind, Lifecycle
 
 _LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
-_BY_OWNER = (Kind.CANCEL, Kind.QUICK_END, Kind.REQUEUE)
+_WELL = (Kind.SUCCESS, Kind.SLOW_PULL)
+_BY_OWNER = (Kind.CANCEL, Kind.QUICK_END, Kind.REQUEUE, Kind.STUBBORN)
 _LONG = 150.0  # seconds; a pull takes 25, a fault 6, and several meet
 _SOON = 15.0  # seconds: slurmrestd may be away for some of them
 _BLAME = 120.0  # seconds after its own fault in which a node may be drained for it
@@ -153,6 +155,18 @@ def right_end(history: History) -> Iterator[Violation]:
             yield Violation("right end", f"{kind.value}: {ended.state} {code}", 0.0, job)
 
 
+def no_line_lost(history: History) -> Iterator[Violation]:
+    """What a training printed that ended well is whole in the job's output: each rank's lines, in their order, once. A
+    place where lines may be missing is told as such."""
+    for job, ended in history.ended.items():
+        if ended.lifecycle.kind in _WELL and ended.state == "COMPLETED" and ended.output is not None:
+            for rank in range(ended.lifecycle.nodes):
+                said = re.findall(rf"^\[rank {rank}\] (.*)$", ended.output, re.MULTILINE)
+                whole = [*(f"second {number}" for number in range(max(1, len(said) - 1))), "over"]
+                if said != whole and f"rank {rank} may be missing" not in ended.output:
+                    yield Violation("no line lost", f"rank {rank} of {ended.lifecycle}: {said}", 0.0, job)
+
+
 def nobody_waits(history: History) -> Iterator[Violation]:
     """A hook ends soon after the fault that held it up; one that waits for its deadline has missed something."""
     for hook in history.hooks:
@@ -175,6 +189,7 @@ LAWS: tuple[Callable[[History], Iterator[Violation]], ...] = (
     all_told,
     own_words,
     right_end,
+    no_line_lost,
     nobody_waits,
     nothing_left,
 )

@@ -7,6 +7,8 @@ from random import Random
 from typing import TypeVar
 
 _LONG = 600.0  # seconds: until somebody ends it
+EPILOG_DEADLINE = 60.0  # seconds; the daemons' usual one is most of an hour
+_STUBBORN = (75.0, 95.0)  # seconds
 _T = TypeVar("_T")
 
 
@@ -21,6 +23,7 @@ class Kind(Enum):
     TIME_LIMIT = "time limit"
     BAD_SPEC = "bad spec"
     SLOW_PULL = "slow pull"
+    STUBBORN = "stubborn"  # one of its processes outlives the epilog's deadline: its node is at fault
     FOREIGN = "foreign"  # none of ours
 
 
@@ -62,6 +65,7 @@ _KINDS = {
     Kind.TIME_LIMIT: 1,
     Kind.BAD_SPEC: 8,
     Kind.SLOW_PULL: 8,
+    Kind.STUBBORN: 1,
     Kind.FOREIGN: 7,
 }
 _SIZES = {1: 50, 2: 24, 3: 8, 4: 8, 5: 3, 6: 2, 7: 2, 8: 3}
@@ -75,6 +79,7 @@ _HARMS = {
     Harm.OPERATOR: 2,
     Harm.SCHEDULER: 2,
 }
+_ENDED_BY_OTHERS = (Kind.QUICK_END, Kind.CANCEL, Kind.TIME_LIMIT, Kind.STUBBORN)
 BAD_SPECS = (
     "kind: Sonata",
     "{",
@@ -133,7 +138,7 @@ def lifecycles(seed: int, most_nodes: int) -> Iterator[Lifecycle]:
             kind,
             nodes=_drawn(chance, sizes),
             after=chance.uniform(0, 8) if chance.random() < 0.8 else chance.uniform(8, 20),
-            attaches=kind is not Kind.QUICK_END,
+            attaches=kind not in (Kind.QUICK_END, Kind.STUBBORN),
             bad_spec=chance.choice(BAD_SPECS),
         )
         number += 1
@@ -146,10 +151,11 @@ def pod_life(seed: int, of: Lifecycle, rank: int, try_: int) -> PodLife:
     own = Random(f"{seed} pod {of.number} {try_} {rank}")
     starts = own.uniform(8, 25) if of.kind is Kind.SLOW_PULL else own.expovariate(2)
     fails = of.kind is Kind.FAILURE and rank == guilty
-    if of.kind in (Kind.QUICK_END, Kind.CANCEL, Kind.TIME_LIMIT) or (of.kind is Kind.FAILURE and not fails):
+    lingers = own.uniform(*_STUBBORN) if of.kind is Kind.STUBBORN and rank == guilty else own.uniform(0, 5)
+    if of.kind in _ENDED_BY_OTHERS or (of.kind is Kind.FAILURE and not fails):
         runs = _LONG
     # As often as not the object is there after the process, as a kubelet that works has it; and as often before.
-    return PodLife(starts, runs, code if fails else 0, own.uniform(0, 5), own.choice((0.0, own.uniform(0, 5))))
+    return PodLife(starts, runs, code if fails else 0, lingers, own.choice((0.0, own.uniform(0, 5))))
 
 
 def faults(seed: int, nodes: int, gap: float) -> Iterator[Fault]:

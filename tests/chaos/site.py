@@ -21,12 +21,12 @@ from tests.integration.hands import EPILOG, PROLOG, before_hook
 from tests.integration.nodes import is_whole
 from tests.integration.stack import STACK, Stack, eventually
 
-from .agent import FOLDER, LOCK, STAMPS
+from .agent import FOLDER, LOCK, PODS, STAMPS
 from .arming import Arming
-from .hands import Agent, Login, agents, login
+from .hands import Agent, Login, agents, login, logs
 from .history import Conflict, History, Hook, Workload
 from .kubelets import Kubelets
-from .plan import PodLife, Server
+from .plan import EPILOG_DEADLINE, PodLife, Server
 from .proxy import Proxy
 from .watch import Object, watching
 
@@ -95,6 +95,7 @@ def site(stack: Stack, seed: int, gap: float, life: Life) -> Iterator[Site]:
         undone.enter_context(_imitated(stack))
         proxies = undone.enter_context(_behind_proxies(stack))
         undone.enter_context(_with_failpoints(stack))
+        undone.enter_context(logs(stack))
         hands = undone.enter_context(agents(stack, scribe.hear))
         arming = scribe.arming = Arming(seed, hands, gap)
         undone.enter_context(_stamped(stack))
@@ -207,7 +208,11 @@ def _behind_proxies(stack: Stack) -> Iterator[dict[Server, Proxy]]:
             stack.exec(node, "sh", "-c", f"cat > {_CA}", stdin=pair[0])
             undone.callback(stack.exec, node, "rm", "-f", _CA)
         rest = {"url": f"https://{host}:{slurm.port}", "ca_file": _CA}
-        undone.enter_context(stack.configured(slurmrest=rest, kubernetes={"kubelet_healthz": "", "disks": []}))
+        changes = {"kubernetes": {"kubelet_healthz": "", "disks": []}, "timing": {"epilog_deadline": EPILOG_DEADLINE}}
+        mighty = stack.nodes[::2]  # a site that lets the bridge drain nodes, beside one that does not
+        tier = undone.enter_context(stack.service_token("administrator", *mighty))
+        undone.enter_context(stack.configured(*mighty, slurmrest=rest | tier, **changes))
+        undone.enter_context(stack.configured(*stack.nodes[1::2], slurmrest=rest, **changes))
         yield {Server.KUBERNETES: kubernetes, Server.SLURM: slurm}
 
 
@@ -253,7 +258,7 @@ def _with_failpoints(stack: Stack) -> Iterator[None]:
     def disarm(node: str) -> None:
         for file in (_DAEMON, _HOOK):
             stack.sh(node, f"cat {FOLDER}/{Path(file).name} > {file}")
-        stack.sh(node, f"rm -rf {FOLDER} {STAMPS} {LOCK}; systemctl restart slurm-k8s-bridge")
+        stack.sh(node, f"rm -rf {FOLDER} {STAMPS} {LOCK} {PODS}; systemctl restart slurm-k8s-bridge")
 
     try:
         _each(stack, arm)
