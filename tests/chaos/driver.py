@@ -31,7 +31,6 @@ _SERVICES = {
     Harm.SCHEDULER: "kube-scheduler",
 }
 _ENDED = re.compile(r"COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|DEADLINE|BOOT_FAIL")
-_STATES = "state=resume"
 
 
 @dataclass
@@ -87,19 +86,9 @@ class Driver:
         """slurmctld may begin anew meanwhile: then somebody has to look whether the job is there. Where that happens
         during the prologs it may forget to start the script (seen with 24.11.5 and DeferBatch), and the limit ends the
         job."""
-        options = [f"--job-name={self._name(lifecycle)}", f"-N{lifecycle.nodes}", "--mem=500M", "--requeue"]
-        options += [f"--comment={own_text(lifecycle)}", f"--time={1 if lifecycle.kind is Kind.TIME_LIMIT else 3}"]
         script = "exec bridgectl attach --prefix" if lifecycle.attaches else "true"
-        spec = container_job(self.site.stack.images["small"], "") if lifecycle.kind is not Kind.FOREIGN else None
-        if spec is None:
-            script = "sleep 0.2"
-        else:
-            options.append("--gpus-per-node=2")
-            spec = spec.replace('["sh", "-c", ""]', f'["lifecycle", "{lifecycle.number}"]')
-        if lifecycle.kind is Kind.BAD_SPEC:
-            spec = lifecycle.bad_spec
         try:
-            job, file = self.site.user.submit(options, spec, script)
+            job, file = self.site.user.submit(self._options(lifecycle), self._spec(lifecycle), script)
             self._files[job] = file
         except RuntimeError as error:
             job = self._found(lifecycle, str(error))
@@ -107,6 +96,26 @@ class Driver:
         word = {Kind.CANCEL: ("scancel",), Kind.REQUEUE: ("scontrol", "requeue")}.get(lifecycle.kind)
         if word:
             self._due.append((time.monotonic() + lifecycle.after, lambda: self._say(*word, str(job))))
+
+    def _options(self, lifecycle: Lifecycle) -> list[str]:
+        limit = 1 if lifecycle.kind is Kind.TIME_LIMIT else 3  # minutes
+        return [
+            f"--job-name={self._name(lifecycle)}",
+            f"--comment={own_text(lifecycle)}",
+            f"-N{lifecycle.nodes}",
+            f"--time={limit}",
+            "--mem=500M",
+            "--requeue",
+            *(["--gpus-per-node=2"] if lifecycle.kind is not Kind.FOREIGN else []),
+        ]
+
+    def _spec(self, lifecycle: Lifecycle) -> str | None:
+        """Its command is for `kubelets`, which looks there for how the pod is to live."""
+        if lifecycle.kind is Kind.FOREIGN:
+            return None
+        if lifecycle.kind is Kind.BAD_SPEC:
+            return lifecycle.bad_spec
+        return container_job(self.site.stack.images["small"], "", command=["lifecycle", str(lifecycle.number)])
 
     def _name(self, lifecycle: Lifecycle) -> str:
         return f"chaos-{self.seed}-{lifecycle.number}"
@@ -176,7 +185,7 @@ class Driver:
             node, state, reason = line.split("|", 2)
             if re.search("drain|down|fail", state):
                 self.site.history.drains.append(Drain(node, time.time(), f"{state}: {reason}"))
-                self._ask("scontrol", "update", f"nodename={node}", _STATES)
+                self._ask("scontrol", "update", f"nodename={node}", "state=resume")
 
     # -- faults
 
@@ -222,7 +231,8 @@ class Driver:
             for weather in proxy.weathers.values():
                 self.met.update({f"{server.value}: {harm.value}": count for harm, count in weather.met.items()})
         for service in _SERVICES.values():
-            self.site.stack.docker("restart", service) if not _is_running(self.site.stack, service) else None
+            if not _is_running(self.site.stack, service):
+                self.site.stack.docker("restart", service)
 
     # -- the end
 

@@ -138,7 +138,7 @@ def lifecycles(seed: int, most_nodes: int) -> Iterator[Lifecycle]:
             kind,
             nodes=_drawn(chance, sizes),
             after=chance.uniform(0, 8) if chance.random() < 0.8 else chance.uniform(8, 20),
-            attaches=kind not in (Kind.QUICK_END, Kind.STUBBORN),
+            attaches=kind not in (Kind.QUICK_END, Kind.STUBBORN, Kind.FOREIGN),
             bad_spec=chance.choice(BAD_SPECS),
         )
         number += 1

@@ -52,7 +52,6 @@ def test_a_foreign_prolog_does_the_missing_scan_itself(world: World) -> None:
 
 
 def test_a_marker_is_told_to_be_removed_while_it_is_there(world: World) -> None:
-    """By then it may be the marker of the job's next run, whose own hook has not spoken yet."""
     node, job = world.node(epilog_deadline=LONG), world.job()
     unproven(world, node, job)
     assert node.foreign_prolog(8).answer()["released"] == [7]
