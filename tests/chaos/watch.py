@@ -1,17 +1,13 @@
 """What there is in the jobs' namespace, told by the API server to an administrator who stands beside."""
 
-import json
 import subprocess
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.integration.pod_watch import OPTIONS, PAUSE, events
 from tests.integration.stack import Stack
-
-_PAUSE = 0.2  # seconds between two watches, where nobody answers
-# The server tells what there is, then that this was all (a bookmark), then every change.
-_OPTIONS = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
 
 Object = dict[str, Any]
 Take = Callable[[Object, bool], None]
@@ -37,9 +33,9 @@ class _Watch:
                 if self._ended.is_set():
                     process.terminate()
                 assert process.stdout is not None
-                for event in _events(process.stdout):
+                for event in events(process.stdout):
                     self._hear(event)
-            self._ended.wait(_PAUSE)
+            self._ended.wait(PAUSE)
 
     def end(self) -> None:
         self._ended.set()
@@ -66,7 +62,7 @@ class _Watch:
 @contextmanager
 def watching(stack: Stack, path: str, take: Take) -> Iterator[None]:
     """`take` is called with each object and whether it is gone, in a thread of its own."""
-    watch = _Watch(stack.kubectl_command("get", "--raw", f"{path}?{_OPTIONS}"), take)
+    watch = _Watch(stack.kubectl_command("get", "--raw", f"{path}?{OPTIONS}"), take)
     reader = threading.Thread(target=watch.read, name=f"watch {path}")
     reader.start()
     try:
@@ -75,12 +71,3 @@ def watching(stack: Stack, path: str, take: Take) -> Iterator[None]:
     finally:
         watch.end()
         reader.join()
-
-
-def _events(lines: Iterable[str]) -> Iterator[Object]:
-    """Until the server says that it ends the watch, or it is cut off in the middle of a line."""
-    for line in lines:
-        event = json.loads(line) if line.endswith("\n") else {"type": "ERROR"}
-        if event["type"] == "ERROR":
-            return
-        yield event

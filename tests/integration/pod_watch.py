@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-_PAUSE = 0.2  # seconds between two watches, where nobody answers
+PAUSE = 0.2  # seconds between two watches, where nobody answers
+# The server tells what there is, then that this was all (a bookmark), then every change.
+OPTIONS = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
 
 
 @dataclass
@@ -35,9 +37,9 @@ class PodWatch:
                 if self._ended.is_set():
                     process.terminate()
                 assert process.stdout is not None
-                for event in _events(process.stdout):
+                for event in events(process.stdout):
                     self.take(event)
-            self._ended.wait(_PAUSE)
+            self._ended.wait(PAUSE)
 
     def end(self) -> None:
         """Nobody wants to know any more."""
@@ -83,7 +85,7 @@ class PodWatch:
             assert told, f"not seen: {sorted(set(names) - self.gone.keys()) or 'ready'}"
 
 
-def _events(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+def events(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Until the server says that it ends the watch, or it is cut off in the middle of a line."""
     for line in lines:
         event = json.loads(line) if line.endswith("\n") else {"type": "ERROR"}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.request import Request, urlopen
 
-from .pod_watch import PodWatch
+from .pod_watch import OPTIONS, PodWatch
 
 STACK = Path(__file__).parent.parent / "stack" / "stack"
 NODES = ("compute1", "compute2")
@@ -200,9 +200,7 @@ class Stack:
     @contextmanager
     def watching_pods(self) -> Iterator[PodWatch]:
         """An independent watcher of the pods in the jobs' namespace."""
-        # The server tells what there is, then that this was all (a bookmark), then every change.
-        options = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
-        words = self.kubectl_command("get", "--raw", f"/api/v1/namespaces/{self.namespace}/pods?{options}")
+        words = self.kubectl_command("get", "--raw", f"/api/v1/namespaces/{self.namespace}/pods?{OPTIONS}")
         watch = PodWatch()
         reader = threading.Thread(target=watch.read, args=(words,))
         reader.start()
