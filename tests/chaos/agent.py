@@ -129,8 +129,10 @@ class Node:
         os.close(ears)
         self._made[pod] = child
         _tell("began", pod=pod)
-        if said != b"alone":
+        if said == b"held":
             _tell("conflict", pod=pod)
+        elif said != b"alone":
+            _tell("misunderstood", words=["start", pod])  # it ended before it could look
 
     def _end(self, pod: str) -> None:
         child = self._made.pop(pod, None)

@@ -35,7 +35,6 @@ class Violation:
 class Window:
     """When a node was a job's own: from its prolog to the end of an epilog that let the node go."""
 
-    job: int
     began: float
     ended: float
 
@@ -60,9 +59,9 @@ def windows(hooks: list[Hook]) -> dict[tuple[str, int], list[Window]]:
         if hook.phase == "prolog":
             begun.setdefault(place, hook.began)
         elif place in begun and hook.code == 0 and hook.ended is not None:
-            found[place].append(Window(hook.job, begun.pop(place), hook.ended))
-    for (node, job), began in begun.items():
-        found[node, job].append(Window(job, began, math.inf))
+            found[place].append(Window(begun.pop(place), hook.ended))
+    for place, began in begun.items():
+        found[place].append(Window(began, math.inf))
     return found
 
 
