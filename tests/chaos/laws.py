@@ -14,7 +14,6 @@ from .plan import Kind, Lifecycle
 
 _LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
 _WELL = (Kind.SUCCESS, Kind.SLOW_PULL)
-_BY_OWNER = (Kind.CANCEL, Kind.QUICK_END, Kind.REQUEUE, Kind.STUBBORN)
 _LONG = 150.0  # seconds; a pull takes 25, a fault 6, and several meet
 _SOON = 15.0  # seconds: slurmrestd may be away for some of them
 _BLAME = 120.0  # seconds after its own fault in which a node may be drained for it
@@ -114,8 +113,9 @@ def no_drain(history: History) -> Iterator[Violation]:
 
 
 def all_told(history: History) -> Iterator[Violation]:
-    """Every job that ran is told what became of it; a foreign one hears nothing of us. Of one whose owner soon ends it
-    nothing is asked: slurmctld takes no comment for a job that is over."""
+    """Every job that ran is told what became of it; a foreign one hears nothing of us. Of one that is soon over nothing
+    is asked, but where its spec was refused: slurmrestd may have been away all its life, and slurmctld takes no comment
+    for a job that is over. A refusal stands in the job's output else."""
     for job, ended in history.ended.items():
         sentence = comment.own_sentence(ended.comment)
         if ended.lifecycle.kind is Kind.FOREIGN:
@@ -125,6 +125,13 @@ def all_told(history: History) -> Iterator[Violation]:
             ended.started and not sentence and not (ended.lifecycle.kind in _BY_OWNER and _lived(history, job) < _SOON)
         ):
             yield Violation("all told", f"{ended.lifecycle.kind.value}, {ended.state}: nothing", 0.0, job)
+
+
+def _has_no_need(history: History, job: int) -> bool:
+    ended = history.ended[job]
+    if ended.lifecycle.kind is Kind.BAD_SPEC:
+        return bool(ended.output)
+    return _lived(history, job) < _SOON
 
 
 def _lived(history: History, job: int) -> float:

@@ -46,7 +46,7 @@ def workload(made: float, gone: float | None, job: int = JOB) -> Callable[[Histo
 
 def untold(kind: Kind, later: float) -> Callable[[History], None]:
     def slip(history: History) -> None:
-        ended(lifecycle=replace(LIFE, kind=kind), comment=own_text(LIFE))(history)
+        ended(lifecycle=replace(LIFE, kind=kind), comment=own_text(LIFE), state="CANCELLED")(history)
         hook(1, began=110 + later, ended=115 + later)(history)
 
     return slip
@@ -79,7 +79,8 @@ def test_a_good_history_breaks_no_law() -> None:
         ("own nodes", hook(0, began=104)),
         ("one holder", lambda history: history.conflicts.append(Conflict(NODE, 105, "p"))),
         ("no drain", lambda history: history.drains.append(Drain(NODE, 105, "drained: because"))),
-        ("all told", ended(comment=own_text(LIFE))),
+        ("all told", untold(Kind.SUCCESS, 10)),
+        ("all told", untold(Kind.BAD_SPEC, 0)),
         ("all told", untold(Kind.CANCEL, 10)),
         ("own words", ended(comment="k8s: finished")),
         ("own words", ended(comment=f"{own_text(LIFE)} more | k8s: finished")),
@@ -120,6 +121,7 @@ def test_a_foreign_job_is_told_nothing() -> None:
         ended(output="before\n[rank 0] second 0\n[rank 0] second 1\n[rank 0] over\nbehind\n"),
         ended(output="output of rank 0 may be missing here: it writes faster"),
         untold(Kind.CANCEL, 0),
+        untold(Kind.SUCCESS, 0),
         untold(Kind.QUICK_END, 0),
     ],
 )
