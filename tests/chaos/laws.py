@@ -121,9 +121,7 @@ def all_told(history: History) -> Iterator[Violation]:
         if ended.lifecycle.kind is Kind.FOREIGN:
             if sentence:
                 yield Violation("all told", f"a foreign job was told {sentence!r}", 0.0, job)
-        elif (
-            ended.started and not sentence and not (ended.lifecycle.kind in _BY_OWNER and _lived(history, job) < _SOON)
-        ):
+        elif ended.started and not sentence and not _has_no_need(history, job):
             yield Violation("all told", f"{ended.lifecycle.kind.value}, {ended.state}: nothing", 0.0, job)
 
 
