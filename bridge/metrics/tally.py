@@ -79,11 +79,13 @@ class Tally:
         return heard
 
     def _wait(self, before: Run | None, after: Run) -> None:
+        """Whichever station comes last: a watch may show what a request did before its own answer is there."""
         was = {} if before is None else before.stations
         if after.stations is was:
             return
         for phase, (begin, end) in WAITS.items():
-            if end in after.stations and end not in was and begin in after.stations:
+            stations = {begin, end}
+            if stations <= after.stations.keys() and not stations <= was.keys():
                 self._waits.labels(phase).observe(max(0.0, after.stations[end] - after.stations[begin]))
 
 

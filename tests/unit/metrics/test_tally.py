@@ -107,6 +107,19 @@ def test_a_wait_is_what_lies_between_two_stations() -> None:
     assert registry.get_sample_value(f"{METRIC}_wait_seconds_bucket", {**labels, "le": "5.0"}) == 1.0
 
 
+def test_a_wait_whose_end_was_seen_before_its_beginning_is_counted_once() -> None:
+    """The watch shows a pod that runs before the request that opened its gate has its answer."""
+    registry = CollectorRegistry()
+    tally, run = Tally(registry), batch().began().run
+    seen = replace(run, stations={"prolog": 1000.0, "ready": 1003.0})
+    answered = replace(run, stations={**seen.stations, "opened": 1003.5})
+    for before, after in ((run, seen), (seen, answered), (answered, replace(answered, stations={**answered.stations}))):
+        tally.changed(before, after)
+    labels = {"phase": "start"}
+    assert registry.get_sample_value(f"{METRIC}_wait_seconds_count", labels) == 1.0
+    assert registry.get_sample_value(f"{METRIC}_wait_seconds_sum", labels) == 0.0
+
+
 def test_the_labels_are_bounded() -> None:
     assert len(BUCKETS) < 20
     assert set(VERDICTS) == {"started"} | {verdict.value for verdict in Verdict} - {"none"}
