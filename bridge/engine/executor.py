@@ -24,7 +24,7 @@ log = structlog.get_logger()
 _FIRST_DELAY = 0.1  # seconds before the second attempt; doubled for each further one
 _LONGEST_DELAY = 5.0
 _EACH_NODE = 0.0005  # seconds for each node of a run over which what all of them begin with at once is spread
-_AT_ONCE = (do.WatchWorkload, do.LookForWorkload, do.WatchPods, do.DeletePod)
+_AT_ONCE = (do.WatchWorkload, do.LookForWorkload, do.WatchPods)
 
 Post = Callable[[Run, events.Event], None]
 

@@ -12,8 +12,8 @@ from bridge.engine import activities as do
 from bridge.engine import drain, own_node, progress
 from bridge.engine.activities import Activity
 from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment, minutes_waited
+from bridge.engine.release import cascade_patience, member_patience
 from bridge.engine.release import last_moment as last_release_moment
-from bridge.engine.release import member_patience
 from bridge.engine.slurm_side import slurm_side
 from bridge.engine.state import Effort, Phase, Run, Workload
 from bridge.engine.training import FAILURE_GRACE
@@ -246,11 +246,12 @@ def _sweep(run: Run) -> Iterator[Activity]:
 
 def _deleting(run: Run, at: float) -> Iterator[Activity]:
     assert run.epilog_began is not None
-    waited = at >= run.epilog_began + member_patience(run)
-    if run.workload in (Workload.LIVE, Workload.UNKNOWN) and (run.is_batch or waited):
+    alone = at >= run.epilog_began + member_patience(run)
+    if run.workload in (Workload.LIVE, Workload.UNKNOWN) and (run.is_batch or alone):
         yield do.DeleteWorkload(run.name, run.workload_uid, run.tried("delete"))
     pod = run.own_pod
-    if run.own_pod_visible and pod is not None and not pod.deleting and (waited or not run.is_batch):
+    forgotten = at >= run.epilog_began + cascade_patience(run)
+    if run.own_pod_visible and pod is not None and not pod.deleting and forgotten:
         yield do.DeletePod(pod.name, pod.uid, run.tried("delete-pod"))
 
 
@@ -300,6 +301,7 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
         yield run.failed_at + FAILURE_GRACE
     if run.phase is Phase.RELEASE and run.epilog_began is not None:
         yield run.epilog_began + member_patience(run)
+        yield run.epilog_began + cascade_patience(run)
         yield run.epilog_began + _proof_moment(run)
         yield last_release_moment(config, run)
         yield last_release_moment(config, run) + drain.PATIENCE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.engine import prolog, wanted
+from bridge.engine import prolog, release, wanted
 from bridge.slurm.states import is_over
 from tests.failpoints.failpoint import PLACES, Failpoint, Harm, possible
 
@@ -66,7 +66,9 @@ def a_second_node(stage: Stage) -> None:
     assert batch.exit() == member.exit() == 0
     world.ends(job, 0, 0)
     assert first.attach(job).exit() == 0
-    # Its epilog alone: nobody else takes its pod away.
+    # Its epilog alone, and it does not wait for the garbage collector.
+    stage.patch.setattr(release, "_CASCADE_PATIENCE", 0.0)
+    stage.patch.setattr(release, "_EACH_POD", 0.0)
     assert second.epilog(job).exit() == 0
     assert first.epilog(job).exit() == 0
 

@@ -192,7 +192,6 @@ def test_what_a_thousand_nodes_begin_with_is_spread(monkeypatch: pytest.MonkeyPa
         ("compute7", do.WatchPods("w", "p"), 0.512),
         ("compute7", do.WatchWorkload("w"), 0.512),
         ("compute7", do.LookForWorkload("w", 1, 0), 0.512),
-        ("compute7", do.DeletePod("p", "u", 0), 0.512),
         ("compute7", do.OpenGate("p", "u", "[]", 0), 0.0),
         ("compute1", do.WatchPods("w", ""), 0.0),
     ):

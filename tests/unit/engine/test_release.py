@@ -140,10 +140,25 @@ def test_a_create_without_an_answer_is_looked_for_by_name() -> None:
 def test_a_member_leaves_the_workload_to_the_batch_node_for_a_second() -> None:
     story = member().began().workload().tell(events.NodeProven(100.0, 2)).sees(pod(1))
     story.tell(events.GateOpened(100.0, "pod-1")).sees(ready(1)).tell(events.EpilogBegan(100.0))
-    assert story.wants(do.DeletePod)
     assert not story.wants(do.DeleteWorkload)
     story.after(1.1)
     assert story.wants(do.DeleteWorkload)
+
+
+@pytest.mark.parametrize("story", [batch(2), member()], ids=["batch", "member"])
+def test_a_pod_is_left_to_the_garbage_collector_for_two_seconds(story: Story) -> None:
+    """It has the deletion of the workload to go by, and a delete from each of a thousand nodes is a thousand more."""
+    rank, uid = story.run.rank or 0, f"pod-{story.run.rank or 0}"
+    story.began().workload().tell(events.NodeProven(100.0, 2)).sees(pod(rank))
+    story.tell(events.GateOpened(100.0, uid)).sees(ready(rank)).tell(events.EpilogBegan(100.0))
+    story.tell(events.WorkloadDeleted(100.0, "job-uid"))
+    assert not story.wants(do.DeletePod)
+    assert story.wake is not None and story.wake <= 102.0 + 0.02 * rank
+    story.after(2.0 + 0.02 * rank)
+    (delete,) = story.wants(do.DeletePod)
+    assert isinstance(delete, do.DeletePod) and delete.uid == uid
+    story.sees(pod(rank, deleting=True))
+    assert not story.wants(do.DeletePod)
 
 
 def test_a_bare_epilog_sweeps_by_job_id() -> None:
