@@ -6,7 +6,7 @@ do, and tells by lines what has happened. When the input ends, so does all that 
     end POD         that process is killed
     kill            the node's bridged is killed (SIGKILL)
     freeze SECONDS  and here stopped for so long
-    arm NAME        a failpoint of the daemon or of the hooks strikes once (tests/failpoints)
+    arm NAMES       of these failpoints the first that daemon or hook comes to strikes (tests/failpoints)
     disarm          none does
 """
 
@@ -49,7 +49,7 @@ class Node:
         self._stamps = open(STAMPS, "a+", encoding="ascii")  # noqa: PTH123, SIM115
         self._stamps.seek(0, os.SEEK_END)
         self._part = ""
-        self._armed = ""
+        self._is_armed = False
 
     def obey(self, words: list[str]) -> None:
         """One line."""
@@ -68,10 +68,10 @@ class Node:
                 for pid in _daemons():
                     os.kill(pid, signal.SIGSTOP)
                     self._thaw.append((time.monotonic() + float(seconds), pid))
-            case ["arm", name]:
-                self._arm(name)
+            case ["arm", *names]:
+                self._arm(names)
             case ["disarm"]:
-                self._arm("")
+                self._disarm()
             case _:
                 _tell("misunderstood", words=words)
 
@@ -81,10 +81,8 @@ class Node:
         for each in due:
             self._thaw.remove(each)
             _thaw(each[1])
-        if self._armed and os.path.exists(self._struck()):  # noqa: PTH110
-            name = self._armed
-            self._arm("")
-            _tell("struck", name=name)
+        if self._is_armed and _struck():
+            self._disarm()
         lines = (self._part + self._stamps.read()).split("\n")
         self._part = lines.pop()
         for line in lines:
@@ -92,30 +90,28 @@ class Node:
 
     def clear(self) -> None:
         """Nothing of it stays."""
-        self._arm("")
+        self._disarm()
         for pod in list(self._made):
             self._end(pod)
         for _, pid in self._thaw:
             _thaw(pid)
 
-    def _arm(self, name: str) -> None:
-        if self._armed:
-            for file in (f"{self._place()}/armed", self._struck()):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(file)  # noqa: PTH108
-        self._armed = name
-        if name:
-            new = f"{self._place()}/armed.new"
+    def _arm(self, names: list[str]) -> None:
+        self._disarm()
+        self._is_armed = True
+        for place in (FOLDER, DAEMONS):
+            new = f"{place}/armed.new"
             with open(new, "w", encoding="ascii") as armed:  # noqa: PTH123
-                armed.write(name)
+                armed.writelines(f"{name}\n" for name in names if ("-hook." in name) is (place == FOLDER))
             os.chmod(new, 0o644)  # noqa: PTH101
-            os.rename(new, f"{self._place()}/armed")  # noqa: PTH104
+            os.rename(new, f"{place}/armed")  # noqa: PTH104
 
-    def _place(self) -> str:
-        return FOLDER if "-hook." in self._armed else DAEMONS
-
-    def _struck(self) -> str:
-        return f"{self._place()}/struck"
+    def _disarm(self) -> None:
+        self._is_armed = False
+        _remove("armed")
+        for name in _struck():
+            _tell("struck", name=name)
+        _remove("struck")
 
     def _start(self, pod: str, uid: int) -> None:
         group = f"{self._groups}/pod{pod}"
@@ -144,6 +140,21 @@ class Node:
         _note(self._names.pop(pod), "a")
         with contextlib.suppress(OSError):  # it is empty, or somebody looks into it
             os.rmdir(f"{self._groups}/pod{pod}")  # noqa: PTH106
+
+
+def _remove(name: str) -> None:
+    for place in (FOLDER, DAEMONS):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{place}/{name}")  # noqa: PTH108
+
+
+def _struck() -> list[str]:
+    """What has struck: one of the daemon's, one of the hooks', or both."""
+    found = []
+    for place in (FOLDER, DAEMONS):
+        with contextlib.suppress(FileNotFoundError), open(f"{place}/struck", encoding="ascii") as file:  # noqa: PTH123
+            found += file.read().split()
+    return found
 
 
 def _note(name: str, mode: str) -> None:

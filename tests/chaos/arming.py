@@ -1,14 +1,17 @@
-"""Which failpoint is armed on which node: rather one that has struck seldom, and that was not in vain before."""
+"""Which failpoints are armed on which node: many at once, rather those that have struck seldom. The first that somebody
+comes to strikes, and none for a while then."""
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from random import Random
 
 from tests.failpoints import failpoint, hooks
 
 from .hands import Agent
 
-_PATIENCE = 5.0  # seconds: what has not been come to by then lets another one try
+_AT_ONCE = 40
+_PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
 
 
 def names() -> list[str]:
@@ -18,32 +21,26 @@ def names() -> list[str]:
 
 
 class Arming:
-    """Of all nodes. `gap`: seconds on average between a strike on a node and the next arming there."""
+    """Of all nodes. `gap`: seconds on average between a strike on a node and the next arming there; `before`: how often
+    each has struck in earlier pieces."""
 
-    def __init__(self, seed: int, agents: dict[str, Agent], gap: float) -> None:
+    def __init__(self, seed: int, agents: dict[str, Agent], gap: float, before: Mapping[str, int]) -> None:
         self.struck = Counter(dict.fromkeys(names(), 0))
-        self._agents, self._gap = agents, gap
+        self._agents, self._gap, self._before = agents, gap, before
         self._chance = Random(f"{seed} failpoints")
-        self._in_vain = Counter[str]()
-        self._armed: dict[str, tuple[str, float]] = {}
         self._not_before = dict.fromkeys(agents, 0.0)
 
     def turn(self) -> None:
-        """Arms where none is, and another one where one has waited for long."""
+        """Arms where none is, and others where nobody has come to those that are."""
         now = time.monotonic()
         for node, agent in self._agents.items():
-            armed = self._armed.get(node)
-            if armed is not None and now > armed[1] + _PATIENCE:
-                self._in_vain[armed[0]] += 1
-            if (armed is None and now >= self._not_before[node]) or (armed is not None and now > armed[1] + _PATIENCE):
-                name = self._next()
-                self._armed[node] = name, now
-                agent.say("arm", name)
+            if now >= self._not_before[node]:
+                self._not_before[node] = now + _PATIENCE
+                agent.say("arm", *self._drawn())
 
     def hear(self, node: str, name: str) -> None:
         """It has struck there."""
         self.struck[name] += 1
-        self._armed.pop(node, None)
         self._not_before[node] = time.monotonic() + self._chance.expovariate(1 / self._gap)
 
     def clear(self) -> None:
@@ -51,9 +48,11 @@ class Arming:
         for agent in self._agents.values():
             agent.say("disarm")
         self._not_before = dict.fromkeys(self._agents, float("inf"))
-        self._armed.clear()
 
-    def _next(self) -> str:
-        names, most = list(self.struck), max(self.struck.values())
-        weights = [(1 + most - self.struck[name]) / (1 + self._in_vain[name]) for name in names]
-        return self._chance.choices(names, weights)[0]
+    def _drawn(self) -> list[str]:
+        """Weighted, without repetition: each has its chance, the more the less it has struck (Efraimidis, Spirakis)."""
+        keys = {
+            name: self._chance.random() ** (1 + count + self._before.get(name, 0))
+            for name, count in self.struck.items()
+        }
+        return sorted(keys, key=keys.__getitem__)[-_AT_ONCE:]

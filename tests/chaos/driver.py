@@ -21,6 +21,7 @@ from .site import Site
 
 _PERIOD = 0.5  # seconds between two looks at Slurm
 _LOOKS = 30.0  # seconds between two looks at the laws
+_RECOVERY = 15.0  # seconds that a server or a daemon has to be itself again
 _QUIET = 60.0  # seconds after the last job within which everything is gone
 _PATIENCE = 420.0  # seconds for the last jobs to end, once all faults are over
 _SERVICES = {
@@ -206,7 +207,14 @@ class Driver:
             if over.wait(max(0.0, began + fault.at - time.monotonic())):
                 return
             self.struck.append((time.time(), fault))
+            self._note(fault)
             self._strike(fault)
+
+    def _note(self, fault: Fault) -> None:
+        """Whom it may keep from working, and how long."""
+        nodes = self.site.stack.nodes
+        for node in nodes if fault.harm in _SERVICES else [nodes[fault.node]]:
+            self.site.history.trouble(node, time.time(), fault.seconds + _RECOVERY)
 
     def _strike(self, fault: Fault) -> None:
         node = self.site.stack.nodes[fault.node]

@@ -75,7 +75,9 @@ class Conflict:
 
 @dataclass
 class History:
-    """All of it. `own`: when a fault struck that is the node's own, by node; `left`: what was there in the end."""
+    """All of it. `own`: when a fault struck that is the node's own, by node; `troubles`: from when to when its daemon may
+    have been kept from its work, for whatever reason; `left`: what was there in
+    the end."""
 
     hooks: list[Hook] = field(default_factory=list)
     workloads: dict[str, Workload] = field(default_factory=dict)
@@ -84,4 +86,9 @@ class History:
     ended: dict[int, Ended] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
     own: dict[str, list[float]] = field(default_factory=dict)
+    troubles: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+
+    def trouble(self, node: str, at: float, seconds: float) -> None:
+        """This node's daemon has some, from then on, and for so long."""
+        self.troubles.setdefault(node, []).append((at, at + seconds))

@@ -15,7 +15,8 @@ from .plan import Kind, Lifecycle
 _LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
 _WELL = (Kind.SUCCESS, Kind.SLOW_PULL)
 _LONG = 150.0  # seconds; a pull takes 25, a fault 6, and several meet
-_SOON = 15.0  # seconds: slurmrestd may be away for some of them
+_MOMENT = 2.0  # seconds that a daemon without trouble has to tell slurmctld of a job
+_CALM = 12.0  # seconds without trouble in which one that had some tells it: it tries again after 5 at the latest
 _BLAME = 120.0  # seconds after its own fault in which a node may be drained for it
 
 
@@ -113,32 +114,44 @@ def no_drain(history: History) -> Iterator[Violation]:
 
 
 def all_told(history: History) -> Iterator[Violation]:
-    """Every job that ran is told what became of it; a foreign one hears nothing of us. Of one that is soon over nothing
-    is asked, but where its spec was refused: slurmrestd may have been away all its life, and slurmctld takes no comment
-    for a job that is over. A refusal stands in the job's output else."""
+    """Every job that ran is told what became of it, where there was time for it: slurmctld takes no comment for a job
+    that is over. A refusal stands in the job's output else. A foreign job hears nothing of us."""
     for job, ended in history.ended.items():
-        sentence = comment.own_sentence(ended.comment)
-        if ended.lifecycle.kind is Kind.FOREIGN:
+        kind, sentence = ended.lifecycle.kind, comment.own_sentence(ended.comment)
+        if kind is Kind.FOREIGN:
             if sentence:
-                yield Violation("all told", f"a foreign job was told {sentence!r}", 0.0, job)
-        elif ended.started and not sentence and not _has_no_need(history, job):
-            yield Violation("all told", f"{ended.lifecycle.kind.value}, {ended.state}: nothing", 0.0, job)
+                yield Violation("all told", f"a foreign job was told {sentence!r}", _over(history, job), job)
+        elif ended.started and not sentence:
+            is_excused = bool(ended.output) if kind is Kind.BAD_SPEC else not _could_be_told(history, job)
+            if not is_excused:
+                yield Violation("all told", f"{kind.value}, {ended.state}: nothing", _over(history, job), job)
 
 
-def _has_no_need(history: History, job: int) -> bool:
-    ended = history.ended[job]
-    if ended.lifecycle.kind is Kind.BAD_SPEC:
-        return bool(ended.output)
-    return _lived(history, job) < _SOON
+def _could_be_told(history: History, job: int) -> bool:
+    """Whether its batch node had the time: all its life without trouble, or enough of it in one piece."""
+    of_job = sorted((hook for hook in history.hooks if hook.job == job), key=lambda hook: hook.began)
+    batch = min((hook.node for hook in of_job), key=lambda node: (len(node), node))
+    begun = next((hook for hook in reversed(of_job) if (hook.node, hook.phase) == (batch, "prolog")), None)
+    if begun is None or begun.ended is None:
+        return False
+    trained = begun.ended
+    over = next((hook.began for hook in of_job if hook.phase == "epilog" and hook.began > trained), trained)
+    troubles = history.troubles.get(batch, [])
+    is_calm = not any(began < over and ended > begun.began - _CALM for began, ended in troubles)
+    return over - trained > _MOMENT if is_calm else _longest(trained, over, troubles) > _CALM
 
 
-def _lived(history: History, job: int) -> float:
-    """Seconds between a job's last prolog and its first epilog behind that."""
-    of_job = [hook for hook in history.hooks if hook.job == job]
-    trained = max((hook.ended or 0.0 for hook in of_job if hook.phase == "prolog"), default=0.0)
-    return min(
-        (hook.began - trained for hook in of_job if hook.phase == "epilog" and hook.began > trained), default=0.0
-    )
+def _longest(began: float, ended: float, without: list[tuple[float, float]]) -> float:
+    """The longest stretch between two times that none of these touches."""
+    longest, at = 0.0, began
+    for first, last in sorted(without):
+        longest, at = max(longest, min(first, ended) - at), max(at, last)
+    return max(longest, ended - at)
+
+
+def _over(history: History, job: int) -> float:
+    """When the last that was seen of a job happened."""
+    return max((hook.ended or hook.began for hook in history.hooks if hook.job == job), default=0.0)
 
 
 def own_words(history: History) -> Iterator[Violation]:
@@ -146,7 +159,7 @@ def own_words(history: History) -> Iterator[Violation]:
     for job, ended in history.ended.items():
         kept = comment.user_part(ended.comment)
         if kept != own_text(ended.lifecycle):
-            yield Violation("own words", f"of the user's comment is left {kept!r}", 0.0, job)
+            yield Violation("own words", f"of the user's comment is left {kept!r}", _over(history, job), job)
 
 
 def right_end(history: History) -> Iterator[Violation]:
@@ -154,9 +167,9 @@ def right_end(history: History) -> Iterator[Violation]:
     for job, ended in history.ended.items():
         kind, code = ended.lifecycle.kind, ended.code.partition(":")[0]
         if kind is Kind.BAD_SPEC and ended.started and ended.state == "COMPLETED":
-            yield Violation("right end", f"{kind.value}: {ended.state} {ended.code}", 0.0, job)
+            yield Violation("right end", f"{kind.value}: {ended.state} {ended.code}", _over(history, job), job)
         if kind is Kind.FAILURE and ended.state == "COMPLETED":
-            yield Violation("right end", f"{kind.value}: {ended.state} {code}", 0.0, job)
+            yield Violation("right end", f"{kind.value}: {ended.state} {code}", _over(history, job), job)
 
 
 def no_line_lost(history: History) -> Iterator[Violation]:
@@ -168,7 +181,9 @@ def no_line_lost(history: History) -> Iterator[Violation]:
                 said = re.findall(rf"^\[rank {rank}\] (.*)$", ended.output, re.MULTILINE)
                 whole = [*(f"second {number}" for number in range(max(1, len(said) - 1))), "over"]
                 if said != whole and f"rank {rank} may be missing" not in ended.output:
-                    yield Violation("no line lost", f"rank {rank} of {ended.lifecycle}: {said}", 0.0, job)
+                    yield Violation(
+                        "no line lost", f"rank {rank} of {ended.lifecycle}: {said}", _over(history, job), job
+                    )
 
 
 def nobody_waits(history: History) -> Iterator[Violation]:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from tests.integration.stack import Stack
 
+from .arming import Arming
 from .driver import Driver
 from .evidence import Evidence
+from .hands import Agent
 from .laws import Violation
 from .plan import Lifecycle, PodLife, pod_life
 from .site import site
@@ -70,11 +72,15 @@ def run(stack: Stack, seed: int, lifecycles: int, out: Path, pace: Pace | None =
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     issued: dict[int, Lifecycle] = {}
+    before = strikes(out)
 
     def life_of(command: list[str], rank: int, run: int) -> PodLife:
         return pod_life(seed, issued[int(command[1])], rank, run)
 
-    with site(stack, seed, pace.failpoints, life_of) as there:
+    def arming(hands: dict[str, Agent]) -> Arming:
+        return Arming(seed, hands, pace.failpoints, before)
+
+    with site(stack, arming, life_of) as there:
         evidence = Evidence(folder)
         at_once = round(len(stack.nodes) * _WAITING) + 1
         driver = Driver(there, seed, lifecycles, at_once, pace.faults, evidence.look, issued)
@@ -83,6 +89,14 @@ def run(stack: Stack, seed: int, lifecycles: int, out: Path, pace: Pace | None =
     report = _report(driver, evidence.kept, began)
     (folder / "report.json").write_text(json.dumps(asdict(report), indent=1) + "\n", encoding="utf-8")
     return report
+
+
+def strikes(out: Path) -> Counter[str]:
+    """Of each failpoint in the pieces of this commit that have been run."""
+    found = Counter[str]()
+    for report in out.glob(f"{commit()}-*/report.json"):
+        found.update(json.loads(report.read_text(encoding="utf-8"))["failpoints"])
+    return found
 
 
 def commit() -> str:

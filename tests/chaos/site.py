@@ -31,6 +31,7 @@ from .proxy import Proxy
 from .watch import Object, watching
 
 _UNITS = ("kubelet", "gpu-plugin", "containerd")
+_HARMED = 15.0  # seconds after a strike: a failpoint may hang for twelve
 _FAKE = "kwok.x-k8s.io/node"
 _CA = "/etc/slurm-k8s-bridge/chaos-ca.pem"
 # Bash reads its clock without starting a program.
@@ -57,14 +58,14 @@ from bridge.hook.client import main
 def armed():
     try:
         with open("{FOLDER}/armed") as file:
-            return file.read()
+            return file.read().split()
     except OSError:
-        return ""
-name = armed()
-if name:
+        return []
+names = armed()
+if names:
     sys.path.append("{FOLDER}")
     from failpoints import hooks
-    hooks.arm(name, "{FOLDER}/struck", lambda: armed() == name)
+    hooks.arm(names, "{FOLDER}/struck", lambda name: name in armed())
 main(sys.argv)
 """
 _FAILPOINTS = Path(hooks.__file__).parent
@@ -86,9 +87,8 @@ class Site:
 
 
 @contextmanager
-def site(stack: Stack, seed: int, gap: float, life: Life) -> Iterator[Site]:
-    """As long as this lasts. `gap`: seconds between two failpoints of a node; `life` is of the pod with this command,
-    rank and run."""
+def site(stack: Stack, arming: Callable[[dict[str, Agent]], Arming], life: Life) -> Iterator[Site]:
+    """As long as this lasts. `arming` of these agents' nodes; `life` is of the pod with this command, rank and run."""
     history = History()
     scribe = _Scribe(history)
     with ExitStack() as undone:
@@ -97,7 +97,7 @@ def site(stack: Stack, seed: int, gap: float, life: Life) -> Iterator[Site]:
         undone.enter_context(_with_failpoints(stack))
         undone.enter_context(logs(stack))
         hands = undone.enter_context(agents(stack, scribe.hear))
-        arming = scribe.arming = Arming(seed, hands, gap)
+        scribe.arming = arming(hands)
         undone.enter_context(_stamped(stack))
         transport = undone.enter_context(closing(Transport(Path(str(stack.description["admin_kubeconfig"])), 10)))
         kubelets = scribe.kubelets = Kubelets(transport, hands, history, life)
@@ -106,7 +106,7 @@ def site(stack: Stack, seed: int, gap: float, life: Life) -> Iterator[Site]:
         undone.enter_context(watching(stack, f"/api/v1{jobs}/pods", kubelets.take))
         undone.enter_context(watching(stack, f"/apis/kubeflow.org/v1{jobs}/pytorchjobs", scribe.take_workload))
         user, root = (undone.enter_context(login(stack, who)) for who in ("ml", "root"))
-        yield Site(stack, history, hands, proxies, arming, user, root)
+        yield Site(stack, history, hands, proxies, scribe.arming, user, root)
 
 
 class _Scribe:
@@ -130,6 +130,7 @@ class _Scribe:
             case {"event": "struck", "name": name, "at": at}:
                 assert self.arming is not None
                 self.arming.hear(node, name)
+                self._history.trouble(node, at, _HARMED)
                 if "-hook." in name:
                     self._history.own.setdefault(node, []).append(at)
             case {"event": "misunderstood"}:
@@ -247,7 +248,7 @@ def _with_failpoints(stack: Stack) -> Iterator[None]:
 
     def arm(node: str) -> None:
         stack.sh(node, f"mkdir -p {FOLDER} && chmod 755 {FOLDER} && cp -p {_DAEMON} {_HOOK} {FOLDER}/")
-        for name in ("__init__", "failpoint", "armed", "hooks"):
+        for name in ("__init__", "failpoint", "armed", "hooks", "strike"):
             program = (_FAILPOINTS / f"{name}.py").read_text(encoding="utf-8")
             target = f"{FOLDER}/failpoints/{name}.py"
             stack.exec(node, "sh", "-c", f"mkdir -p {FOLDER}/failpoints && cat > {target}", stdin=program)

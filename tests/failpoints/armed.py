@@ -1,14 +1,15 @@
 """bridged with failpoints, in the place of /usr/sbin/bridged on a node of a chaos run.
 
-The file `armed` of the journal's folder, the one that the daemon may write to, names one failpoint. When it strikes,
-the file `struck` is made there, and while that is there it does not strike again: not in the next daemon either.
+The file `armed` of the journal's folder, the one that the daemon may write to, names failpoints, a line for each. When
+one strikes, the file `struck` is made there, and while that is there none strikes: not in the next daemon either.
 """
 
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from bridge import daemon
 from bridge.errors import Unavailable
 from bridge.wire.frames import Channel
 
-from .failpoint import PLACES, Failpoint, Failpoints, named
+from .failpoint import PLACES, Failpoint, Failpoints, Harm, Side, named
+from .strike import is_first
 
 _FOLDER = Path("/var/lib/slurm-k8s-bridge/journal")
 ARMED, STRUCK = _FOLDER / "armed", _FOLDER / "struck"
@@ -26,24 +28,16 @@ class _OnDisk(Failpoints):
     """Told by a file what is armed: a daemon that is killed comes back and must not be killed again by the same."""
 
     def around(self, place: str, act: Callable[[], Any], die: Callable[[], None]) -> Any:
-        self.arm(_read())
+        self.arm(*_read())
         return super().around(place, act, die)
 
-    def _due(self, place: str, *how: Any) -> bool:
-        if not super()._due(place, *how):
-            return False
-        try:
-            STRUCK.touch(exist_ok=False)
-        except FileExistsError:
-            return False
-        return True
+    def _due(self, place: str, side: Side, harm: Harm) -> bool:
+        return super()._due(place, side, harm) and is_first(str(STRUCK), str(Failpoint(place, side, harm)))
 
 
-def _read() -> Failpoint | None:
-    try:
-        return named(ARMED.read_text(encoding="ascii").strip())
-    except (FileNotFoundError, ValueError):
-        return None
+def _read() -> Iterator[Failpoint]:
+    with suppress(FileNotFoundError):
+        yield from map(named, ARMED.read_text(encoding="ascii").split())
 
 
 _failpoints = _OnDisk()

@@ -91,17 +91,18 @@ def named(name: str) -> Failpoint:
 
 
 class Failpoints:
-    """Of one node. ``passed`` are the places that its daemons have come to, ``struck`` whether the armed one struck."""
+    """Of one node. ``passed`` are the places that its daemons have come to, ``struck`` whether one that was armed has
+    struck."""
 
     def __init__(self) -> None:
         self.passed: set[str] = set()
         self.struck = threading.Event()
-        self._armed: Failpoint | None = None
+        self._armed = frozenset[Failpoint]()
         self._lock = threading.Lock()
 
-    def arm(self, failpoint: Failpoint | None) -> None:
-        """The next time that a daemon comes there; None for none."""
-        self._armed = failpoint
+    def arm(self, *failpoints: Failpoint) -> None:
+        """The first of them that a daemon comes to strikes, and then none."""
+        self._armed = frozenset(failpoints)
 
     def around(self, place: str, act: Callable[[], Any], die: Callable[[], None]) -> Any:
         """Does ``act``, unless something goes wrong before, and lets its answer through, unless something does then.
@@ -125,8 +126,8 @@ class Failpoints:
 
     def _due(self, place: str, side: Side, harm: Harm) -> bool:
         with self._lock:
-            if self._armed != Failpoint(place, side, harm):
+            if Failpoint(place, side, harm) not in self._armed:
                 return False
-            self._armed = None
+            self._armed = frozenset()
         self.struck.set()
         return True

@@ -1,5 +1,5 @@
 """Where a hook reaches out of its process, and what goes wrong there, once: a program that runs in the hook's place
-arms one failpoint and goes on as the hook (`Stage.arms` of the hook's unit tests).
+arms failpoints and goes on as the hook (`Stage.arms` of the hook's unit tests).
 
 A place is a function of the hook by which it touches files, other programs or the daemon.
 """
@@ -7,12 +7,14 @@ A place is a function of the hook by which it touches files, other programs or t
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from bridge.hook import account, conversation, lingering, markers, output, scan, scontrol, spec_reader, timeline, token
 from bridge.wire.frames import Channel
+
+from .strike import is_first
 
 _LATE = 0.3  # seconds
 _HARMS = ("kill-before", "kill-after", "late-after", "fail-before")
@@ -62,20 +64,16 @@ def possible(place: str) -> Iterator[str]:
             yield f"{harm}-{place}"
 
 
-def arm(name: str, struck: str, is_armed: Callable[[], bool] = lambda: True) -> None:
-    """The first time that this hook comes there while it `is_armed`. The file `struck` is there when it has struck."""
+def arm(names: Iterable[str], struck: str, is_armed: Callable[[str], bool] = lambda _name: True) -> None:
+    """The first of them that this hook comes to while it `is_armed` strikes. The file `struck` names it then."""
+    for name in names:
+        _arm(name, lambda name=name: is_armed(name) and is_first(struck, name))  # type: ignore[misc]
+
+
+def _arm(name: str, due: Callable[[], bool]) -> None:
     harm, side, place = name.split("-", 2)
     owner, attribute, fail = PLACES[place].owner, PLACES[place].name, PLACES[place].fail
     real = getattr(owner, attribute)
-
-    def due() -> bool:
-        if not is_armed():
-            return False
-        try:
-            os.close(os.open(struck, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
-        except FileExistsError:
-            return False
-        return True
 
     def passed(*args: Any, **more: Any) -> Any:
         if side == "before" and due():

@@ -1,18 +1,28 @@
-"""Which failpoint comes next."""
+"""Which failpoints come next."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import pytest
 
 from tests.chaos.arming import Arming, names
+from tests.failpoints import failpoint, hooks
+
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Hand:
     """Of a node; keeps what it was told."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[object, ...]] = []
+        self.told: list[tuple[str, ...]] = []
 
-    def say(self, *words: object) -> None:
+    def say(self, *words: str) -> None:
         self.told.append(words)
+
+    @property
+    def armed(self) -> tuple[str, ...]:
+        return self.told[-1][1:]
 
 
 @pytest.fixture
@@ -28,42 +38,65 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return at
 
 
-def test_one_is_armed_until_it_has_struck(hand: Hand, now: list[float]) -> None:
-    one = Arming(1, {"n1": hand}, 5.0)  # type: ignore[dict-item]
+def arming(hand: Hand, gap: float = 5.0, before: Mapping[str, int] = _NOTHING) -> Arming:
+    return Arming(1, {"n1": hand}, gap, before)  # type: ignore[dict-item]
+
+
+def test_many_are_armed_until_one_has_struck(hand: Hand, now: list[float]) -> None:
+    one = arming(hand)
     one.turn()
     one.turn()
-    ((_, name),) = hand.told
-    one.hear("n1", str(name))
-    assert one.struck[str(name)] == 1
+    assert len(hand.told) == 1
+    assert len(set(hand.armed)) == len(hand.armed) > 10
+    assert set(hand.armed) < set(names())
+    one.hear("n1", hand.armed[0])
+    assert one.struck[hand.armed[0]] == 1
     one.turn()
-    assert len(hand.told) == 1, "it rests before the next one"
+    assert len(hand.told) == 1, "it rests before the next ones"
     now[0] += 100
     one.turn()
     assert len(hand.told) == 2
 
 
 def test_what_nobody_comes_to_makes_room(hand: Hand, now: list[float]) -> None:
-    one = Arming(1, {"n1": hand}, 5.0)  # type: ignore[dict-item]
+    one = arming(hand)
     for _ in range(3):
         one.turn()
         now[0] += 10.1
-    assert len({name for _, name in hand.told}) == 3
+    assert len({frozenset(armed) for armed in hand.told}) == 3
     assert sum(one.struck.values()) == 0
 
 
 def test_each_has_its_turn(hand: Hand, now: list[float]) -> None:
-    one = Arming(1, {"n1": hand}, 0.1)  # type: ignore[dict-item]
+    one = arming(hand, gap=0.1)
     for _ in range(20 * len(names())):
         one.turn()
-        one.hear("n1", str(hand.told[-1][1]))
+        one.hear("n1", hand.armed[0])
         now[0] += 100
     assert min(one.struck.values()) >= 5
 
 
+def test_what_has_struck_in_earlier_pieces_waits(hand: Hand, now: list[float]) -> None:
+    often, seldom = names()[:200], set(names()[200:])
+    one = arming(hand, before=dict.fromkeys(often, 100))
+    for _ in range(20):
+        one.turn()
+        assert len(seldom & set(hand.armed)) > len(hand.armed) // 2
+        now[0] += 10
+
+
 def test_in_the_end_none_is_armed(hand: Hand, now: list[float]) -> None:
-    one = Arming(1, {"n1": hand}, 5.0)  # type: ignore[dict-item]
+    one = arming(hand)
     one.turn()
     one.clear()
     now[0] += 1000
     one.turn()
     assert hand.told[-1] == ("disarm",)
+
+
+def test_a_name_says_whose_it_is() -> None:
+    """An agent gives hooks and daemon what is theirs, a line for each."""
+    assert all(len(name.split()) == 1 for name in names())
+    assert len(names()) == len(set(names()))
+    assert all("-hook." in name for place in hooks.PLACES for name in hooks.possible(place))
+    assert not any("-hook." in str(each) for place in failpoint.PLACES for each in failpoint.possible(place))

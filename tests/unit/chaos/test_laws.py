@@ -44,10 +44,13 @@ def workload(made: float, gone: float | None, job: int = JOB) -> Callable[[Histo
     return slip
 
 
-def untold(kind: Kind, later: float) -> Callable[[History], None]:
+def untold(kind: Kind, later: float, *troubles: tuple[float, float]) -> Callable[[History], None]:
+    """Its epilog began seven seconds after its prolog, and so much later."""
+
     def slip(history: History) -> None:
         ended(lifecycle=replace(LIFE, kind=kind), comment=own_text(LIFE), state="CANCELLED")(history)
-        hook(1, began=110 + later, ended=115 + later)(history)
+        hook(1, began=110 + later, ended=115 + max(0, later))(history)
+        history.troubles[NODE] = list(troubles)
 
     return slip
 
@@ -79,9 +82,11 @@ def test_a_good_history_breaks_no_law() -> None:
         ("own nodes", hook(0, began=104)),
         ("one holder", lambda history: history.conflicts.append(Conflict(NODE, 105, "p"))),
         ("no drain", lambda history: history.drains.append(Drain(NODE, 105, "drained: because"))),
-        ("all told", untold(Kind.SUCCESS, 10)),
-        ("all told", untold(Kind.BAD_SPEC, 0)),
-        ("all told", untold(Kind.CANCEL, 10)),
+        ("all told", untold(Kind.SUCCESS, 0)),
+        ("all told", untold(Kind.BAD_SPEC, -6, (100, 115))),
+        ("all told", untold(Kind.CANCEL, 0)),
+        ("all told", untold(Kind.CANCEL, 30, (105, 115), (118, 119), (132, 200))),
+        ("all told", untold(Kind.CANCEL, 10, (80, 87))),
         ("own words", ended(comment="k8s: finished")),
         ("own words", ended(comment=f"{own_text(LIFE)} more | k8s: finished")),
         ("right end", ended(lifecycle=replace(LIFE, kind=Kind.FAILURE))),
@@ -120,9 +125,10 @@ def test_a_foreign_job_is_told_nothing() -> None:
         pod(began=None, ended=None),
         ended(output="before\n[rank 0] second 0\n[rank 0] second 1\n[rank 0] over\nbehind\n"),
         ended(output="output of rank 0 may be missing here: it writes faster"),
-        untold(Kind.CANCEL, 0),
-        untold(Kind.SUCCESS, 0),
-        untold(Kind.QUICK_END, 0),
+        untold(Kind.CANCEL, -6),
+        untold(Kind.SUCCESS, 0, (104, 108)),
+        untold(Kind.QUICK_END, 0, (80, 92)),
+        untold(Kind.CANCEL, 20, (110, 112), (108, 118)),
     ],
 )
 def test_what_is_no_slip(slip: Callable[[History], None]) -> None:

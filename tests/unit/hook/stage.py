@@ -105,7 +105,7 @@ class Stage:
     def arms(self, failpoint: str) -> Path:
         """The hooks from now on; the file is there once it has struck, and then it strikes no more."""
         struck = self.root / "struck"
-        self._before = f"from tests.failpoints import hooks\nhooks.arm({failpoint!r}, {str(struck)!r})"
+        self._before = f"from tests.failpoints import hooks\nhooks.arm([{failpoint!r}], {str(struck)!r})"
         return struck
 
     def accepts(self, seconds: float = 5) -> Chat:

@@ -1,0 +1,59 @@
+"""What several pieces come to."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chaos.summary import main, page, reports
+
+
+def piece(seed: int, strikes: int, *violations: str, commit: str = "abc1234") -> dict[str, Any]:
+    return {
+        "commit": commit,
+        "seed": seed,
+        "nodes": 32,
+        "lifecycles": 1000,
+        "seconds": 1800,
+        "hooks": 5000,
+        "pods": 2000,
+        "drains": 3,
+        "kinds": {"success": 600, "cancel": 400},
+        "states": {"COMPLETED": 600, "CANCELLED": 400},
+        "faults": {"daemon killed": 7},
+        "met": {},
+        "failpoints": {"kill-before-hook.linger": strikes, "fail-after-reply.end": 150},
+        "violations": list(violations),
+    }
+
+
+def kept(root: Path, *pieces: dict[str, Any]) -> Path:
+    for each in pieces:
+        folder = root / f"{each['commit']}-{each['seed']}"
+        folder.mkdir()
+        (folder / "report.json").write_text(json.dumps(each))
+    return root
+
+
+def test_pieces_are_summed_up(tmp_path: Path) -> None:
+    out = kept(tmp_path, piece(10, 40, "one"), piece(9, 30), piece(1, 7, commit="other"))
+    text = "\n".join(page(list(reports(out, ["abc1234"]))))
+    assert "| abc1234 | 9 | 32 | 1,000 | 30 | 5,000 | 2,000 | 3 | 180 | 0 |\n| abc1234 | 10 " in text
+    assert "| all | |  | 2,000 | 60 | 10,000 | 4,000 | 6 | 370 | 1 |" in text
+    assert "success 1,200, cancel 800" in text
+    assert "1 of them less than 100 times: kill-before-hook.linger 70." in text
+    assert "other" not in text
+
+
+def test_all_have_struck_often_enough() -> None:
+    assert "less than" not in "\n".join(page([piece(1, 100)]))
+
+
+def test_a_piece_that_did_not_end_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "abc1234-1").mkdir()
+    monkeypatch.setattr("sys.argv", ["summary", str(tmp_path), "abc1234"])
+    assert main() == 1
+    assert "no report" in capsys.readouterr().out
