@@ -75,9 +75,8 @@ class Conflict:
 
 @dataclass
 class History:
-    """All of it. `own`: when a fault struck that is the node's own, by node; `troubles`: from when to when its daemon may
-    have been kept from its work, for whatever reason; `left`: what was there in
-    the end."""
+    """All of it. `own`: when a fault struck that is the node's own, by node; `troubles`: from when to when its daemon
+    may have been kept from its work, for whatever reason; `left`: what was there in the end."""
 
     hooks: list[Hook] = field(default_factory=list)
     workloads: dict[str, Workload] = field(default_factory=dict)
