@@ -12,7 +12,7 @@ from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.activities import Activity
 from bridge.engine.health import SLURMRESTD, Health, server_of
-from bridge.engine.state import Run
+from bridge.engine.state import Phase, Run
 from bridge.errors import BridgeError, Observed, Unavailable
 from bridge.job.faults import UNKNOWN, Finding, row
 from bridge.job.faults.runs import BRIDGE_BUG
@@ -24,6 +24,8 @@ log = structlog.get_logger()
 _FIRST_DELAY = 0.1  # seconds before the second attempt; doubled for each further one
 _LONGEST_DELAY = 5.0
 _EACH_NODE = 0.0005  # seconds for each node of a run over which what all of them begin with at once is spread
+_EACH_NODE_RELEASED = 0.005  # the same for pods that are going to go: no script waits for that
+_LONGEST_EACH_NODE = 0.02  # seconds for each node, where that is longer than the longest delay of a small run
 _AT_ONCE = (do.WatchWorkload, do.LookForWorkload, do.WatchPods)
 
 Post = Callable[[Run, events.Event], None]
@@ -98,7 +100,7 @@ class Executor:
     def _wait(self, task: Task, faults: int) -> float:
         """Seconds before this try."""
         until = self._not_before.get((task.run.key, task.activity.lane), 0.0)
-        return max(_delay(faults) if faults else _spread(task), until - clock.now())
+        return max(_delay(task.run, faults) if faults else _spread(task), until - clock.now())
 
     def _run(self, task: Task) -> bool:
         """One try; whether it came to its end."""
@@ -137,7 +139,9 @@ def _spread(task: Task) -> float:
     """A thousand nodes begin a run, and end it, in the same moment; the batch node has all of them wait for it."""
     if task.run.is_batch or not isinstance(task.activity, _AT_ONCE):
         return 0.0
-    return random.uniform(0.0, _EACH_NODE * len(task.run.nodes))
+    waits = task.run.phase is Phase.RELEASE and isinstance(task.activity, do.WatchPods)
+    each = _EACH_NODE_RELEASED if waits else _EACH_NODE
+    return random.uniform(0.0, each * len(task.run.nodes))
 
 
 def _apart(task: Task) -> str:
@@ -158,8 +162,8 @@ def _failed(activity: Activity, found: Finding) -> events.Failed:
     return events.Failed(clock.now(), what, found.sentence, found.fault.name)
 
 
-def _delay(faults: int) -> float:
-    if faults == 0:
-        return 0.0
-    # Jitter, so that many nodes whose first try failed together do not come back together.
-    return min(_FIRST_DELAY * 2.0 ** min(faults - 1, 10), _LONGEST_DELAY) * random.uniform(0.8, 1.2)
+def _delay(run: Run, faults: int) -> float:
+    """Of a large run longer in the end: the server is kept busy by the run's own nodes. With jitter, so that those whose
+    first try failed together do not come back together."""
+    longest = max(_LONGEST_DELAY, _LONGEST_EACH_NODE * len(run.nodes))
+    return min(_FIRST_DELAY * 2.0 ** min(faults - 1, 10), longest) * random.uniform(0.8, 1.2)

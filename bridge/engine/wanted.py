@@ -25,6 +25,7 @@ _EVENTS_AFTER = 2.0  # seconds without a pod after which the workload's events a
 _POD_EVENTS_AFTER = 5.0  # seconds after which those of a pod are read that is bound and says nothing of a fault
 _GANG_LOOK, _GANG_LOOKS = 8.0, 10.0  # seconds until another node looks for the workload of a pod that is not there
 _LOOKERS = 64  # nodes of a run that look so often; more of them take turns, since all wait while the operator is slow
+_TO_LOOK = 0.5  # seconds in which the watch tells a node whether somebody has deleted the workload
 _PROVE_ANYWAY = 10.0  # seconds after which the pods are listed even though the watch still shows one; later if many
 _PROOFS_DOUBLED = 3  # so often the time until the next such list doubles
 
@@ -230,7 +231,7 @@ def _release(run: Run, at: float) -> Iterator[Activity]:
         yield from _sweep(run)
         return
     if not run.pods_clear:
-        yield from _watching(run)
+        yield from _watching_the_end(run, at)
         yield from _deleting(run, at)
         yield from _proving(run, at)
     else:
@@ -244,9 +245,20 @@ def _sweep(run: Run) -> Iterator[Activity]:
         yield do.SweepJob(run.key.job_id, run.tried("prove"))
 
 
-def _deleting(run: Run, at: float) -> Iterator[Activity]:
+def _watching_the_end(run: Run, at: float) -> Iterator[Activity]:
+    """A node whose pod is still there waits for that: a workload is behind it, and is looked at when the pod is gone, or
+    when nobody seems to delete it. Where it follows the run already, its watches go on."""
     assert run.epilog_began is not None
     alone = at >= run.epilog_began + member_patience(run)
+    for namespace in run.rules.homes:
+        if run.follows or alone or not run.own_pod_visible:
+            yield do.WatchWorkload(run.name, namespace)
+        yield _pods_of(run, namespace)
+
+
+def _deleting(run: Run, at: float) -> Iterator[Activity]:
+    assert run.epilog_began is not None
+    alone = at >= run.epilog_began + member_patience(run) + _TO_LOOK
     if run.workload in (Workload.LIVE, Workload.UNKNOWN) and (run.is_batch or alone):
         yield do.DeleteWorkload(run.name, run.workload_uid, run.tried("delete"))
     pod = run.own_pod
@@ -301,6 +313,7 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
         yield run.failed_at + FAILURE_GRACE
     if run.phase is Phase.RELEASE and run.epilog_began is not None:
         yield run.epilog_began + member_patience(run)
+        yield run.epilog_began + member_patience(run) + _TO_LOOK
         yield run.epilog_began + cascade_patience(run)
         yield run.epilog_began + _proof_moment(run)
         yield last_release_moment(config, run)

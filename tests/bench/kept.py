@@ -15,7 +15,6 @@ REQUESTS = {
         "watch pytorchjobs": 1,
         "watch pods": 2,
         "patch pods": 1,
-        "delete pods": 1,
         "list pods": 1,
     },
 }

@@ -14,7 +14,8 @@ from bridge.engine.logs import LogHub
 from bridge.engine.node_reading import NodeReadings
 from bridge.engine.node_work import NodeWork
 from bridge.engine.release import member_patience
-from bridge.engine.state import new_run
+from bridge.engine.replacing import replace
+from bridge.engine.state import Phase, new_run
 from bridge.errors import NotFound, Unavailable
 from bridge.kube.api import Change, Observation
 from tests.fakes.kubelet import FakeKubelet
@@ -197,6 +198,27 @@ def test_what_a_thousand_nodes_begin_with_is_spread(monkeypatch: pytest.MonkeyPa
     ):
         run = new_run(CONFIG, allocation(nodes, node), 0.0)
         assert executor._spread(Task(run, activity, lambda _event: None)) == pytest.approx(spread)
+
+
+def test_the_end_of_a_large_run_is_spread_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "uniform", lambda _least, most: most)
+    nodes = tuple(f"compute{number}" for number in range(1, 1025))
+    run = replace(new_run(CONFIG, allocation(nodes, "compute7"), 0.0), phase=Phase.RELEASE)
+    for activity, spread in ((do.WatchPods("w", "p"), 5.12), (do.WatchWorkload("w"), 0.512)):
+        assert executor._spread(Task(run, activity, lambda _event: None)) == pytest.approx(spread)
+
+
+@pytest.mark.parametrize(("nodes", "longest"), [(1, 5.0), (64, 5.0), (1024, 20.48)])
+def test_the_more_nodes_ask_the_later_each_asks_again(
+    monkeypatch: pytest.MonkeyPatch, nodes: int, longest: float
+) -> None:
+    monkeypatch.setattr(random, "uniform", lambda _least, _most: 1.0)
+    monkeypatch.setattr(executor, "_FIRST_DELAY", 0.1)
+    monkeypatch.setattr(executor, "_LONGEST_DELAY", 5.0)
+    run = new_run(CONFIG, allocation(tuple(f"compute{number}" for number in range(1, nodes + 1)), "compute1"), 0.0)
+    delays = [executor._delay(run, faults) for faults in range(1, 12)]
+    assert delays[:3] == pytest.approx([0.1, 0.2, 0.4])
+    assert delays[-1] == pytest.approx(longest)
 
 
 def test_a_server_that_asks_for_a_pause_gets_it() -> None:

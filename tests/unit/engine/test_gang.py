@@ -38,7 +38,7 @@ def looks(story: Story) -> list[int]:
     return [look.number for look in story.wants(do.LookForWorkload) if isinstance(look, do.LookForWorkload)]
 
 
-def test_it_watches_its_own_pod_alone_until_the_epilog() -> None:
+def test_it_watches_its_own_pod_alone_until_that_is_gone() -> None:
     story = waiting()
     assert [watch.pod for watch in story.wants(do.WatchPods) if isinstance(watch, do.WatchPods)] == [
         story.run.own_pod_name
@@ -47,7 +47,9 @@ def test_it_watches_its_own_pod_alone_until_the_epilog() -> None:
     story.sees(ready(1)).tell(events.GateOpened(story.at, "pod-1"))
     assert not story.wants(do.WatchPods)
     story.tell(events.EpilogBegan(story.at))
-    assert story.wants(do.WatchWorkload) and story.wants(do.WatchPods)
+    assert story.wants(do.WatchPods) and not story.wants(do.WatchWorkload)
+    story.tell(events.PodGone(story.at, 1, "pod-1", proven=True))
+    assert story.wants(do.WatchWorkload)
 
 
 def test_where_its_pod_does_not_come_it_looks_for_the_workload() -> None:
@@ -119,7 +121,7 @@ def test_its_epilog_knows_by_the_pod_what_to_delete_and_to_wait_for() -> None:
     assert (story.run.workload, story.run.workload_uid) == (Workload.LIVE, "job-uid")
     story.tell(events.EpilogBegan(story.at)).tell(events.PodGone(story.at, 1, "pod-1", proven=True))
     assert not story.wants(do.ProveGone)  # the operator could make the pod again
-    story.after(1.1)
+    story.after(1.6)
     assert [delete.uid for delete in story.wants(do.DeleteWorkload) if isinstance(delete, do.DeleteWorkload)] == [
         "job-uid"
     ]

@@ -142,9 +142,30 @@ def test_a_create_without_an_answer_is_looked_for_by_name() -> None:
 def test_a_member_leaves_the_workload_to_the_batch_node_for_a_second() -> None:
     story = member().began().workload().tell(events.NodeProven(100.0, 2)).sees(pod(1))
     story.tell(events.GateOpened(100.0, "pod-1")).sees(ready(1)).tell(events.EpilogBegan(100.0))
-    assert not story.wants(do.DeleteWorkload)
+    assert not story.wants(do.WatchWorkload), "who deletes it shows in the pod"
     story.after(1.1)
+    assert story.wants(do.WatchWorkload)
+    assert not story.wants(do.DeleteWorkload), "it looks first"
+    assert story.wake is not None
+    story.after(story.wake)
     assert story.wants(do.DeleteWorkload)
+
+
+def test_a_member_looks_for_the_workload_when_its_pod_is_gone() -> None:
+    """Somebody else than the garbage collector may have deleted the pod, and nobody the workload."""
+    story = member().began().workload().tell(events.NodeProven(100.0, 2)).sees(pod(1))
+    story.tell(events.GateOpened(100.0, "pod-1")).sees(ready(1)).tell(events.EpilogBegan(100.0))
+    story.tell(events.PodGone(100.1, 1, "pod-1"))
+    assert story.wants(do.WatchWorkload)
+    assert not story.wants(do.ProveGone)
+    story.workload(deleting=True)
+    assert story.wants(do.ProveGone)
+
+
+def test_a_node_that_follows_the_run_goes_on_to_watch_its_workload() -> None:
+    story = member().began().workload().tell(events.NodeProven(100.0, 2)).sees(pod(1))
+    story.tell(events.Attached(100.0)).tell(events.EpilogBegan(100.0))
+    assert story.wants(do.WatchWorkload)
 
 
 @pytest.mark.parametrize(("begin", "rank"), [(batch, 0), (member, 1)])
