@@ -163,7 +163,7 @@ def _failed(activity: Activity, found: Finding) -> events.Failed:
 
 
 def _delay(run: Run, faults: int) -> float:
-    """Of a large run longer in the end: the server is kept busy by the run's own nodes. With jitter, so that those whose
-    first try failed together do not come back together."""
+    """Of a large run longer in the end: its own nodes keep the server busy. With jitter, so that those whose first try
+    failed together do not come back together."""
     longest = max(_LONGEST_DELAY, _LONGEST_EACH_NODE * len(run.nodes))
     return min(_FIRST_DELAY * 2.0 ** min(faults - 1, 10), longest) * random.uniform(0.8, 1.2)

@@ -246,8 +246,8 @@ def _sweep(run: Run) -> Iterator[Activity]:
 
 
 def _watching_the_end(run: Run, at: float) -> Iterator[Activity]:
-    """A node whose pod is still there waits for that: a workload is behind it, and is looked at when the pod is gone, or
-    when nobody seems to delete it. Where it follows the run already, its watches go on."""
+    """A node whose pod is still there waits for that, and looks at the workload when the pod is gone, or when nobody
+    seems to delete it. Where it follows the run already, its watches go on."""
     assert run.epilog_began is not None
     alone = at >= run.epilog_began + member_patience(run)
     for namespace in run.rules.homes:
