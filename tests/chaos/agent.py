@@ -26,7 +26,7 @@ PODS = "/run/chaos-pods"  # of logs.py
 LOCK = "/run/chaos-lock"
 _DEVICE = "/dev/fakegpu0"
 _DAEMON = b"/usr/sbin/bridged"
-_TICK = 0.05  # seconds between two looks at the stamps
+_TICK = 0.1  # seconds between two looks at the stamps
 _V2 = "/sys/fs/cgroup"
 _V1 = "/sys/fs/cgroup/freezer"
 

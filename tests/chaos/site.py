@@ -212,7 +212,7 @@ def _behind_proxies(stack: Stack) -> Iterator[dict[Server, Proxy]]:
         changes = {"kubernetes": {"kubelet_healthz": "", "disks": []}, "timing": {"epilog_deadline": EPILOG_DEADLINE}}
         mighty = stack.nodes[::2]  # a site that lets the bridge drain nodes, beside one that does not
         tier = undone.enter_context(stack.service_token("administrator", *mighty))
-        undone.enter_context(stack.configured(*mighty, slurmrest=rest | tier, **changes))
+        undone.enter_context(stack.configured(*mighty, slurmrest=rest | tier | {"extend_time_limit": True}, **changes))
         undone.enter_context(stack.configured(*stack.nodes[1::2], slurmrest=rest, **changes))
         yield {Server.KUBERNETES: kubernetes, Server.SLURM: slurm}
 

@@ -17,7 +17,8 @@ from bridge.wire.frames import Channel
 from .strike import is_first
 
 _LATE = 0.3  # seconds
-_HARMS = ("kill-before", "kill-after", "late-after", "fail-before")
+_HANG = 12.0  # seconds
+_HARMS = ("kill-before", "kill-after", "late-after", "hang-before", "fail-before")
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,6 @@ def _strikes(harm: str, fail: Callable[[], Any] | None, act: Callable[[], Any]) 
         os.kill(os.getpid(), signal.SIGKILL)
     if harm == "fail" and fail is not None:
         return fail()
-    if harm == "late":
-        time.sleep(_LATE)
+    if harm in ("late", "hang"):
+        time.sleep(_LATE if harm == "late" else _HANG)
     return act()

@@ -18,7 +18,7 @@ from ..stack import Stack
 _RUNS = int(os.environ.get("SKB_RUNS", "10000"))
 _KEPT = 250  # runs until the journal has as many as it keeps: so far memory may grow
 _AT_ONCE = 4
-_BLOCK = 50  # runs between two looks at the daemon at rest
+_BLOCK = max(10, _RUNS // 40)  # runs between two looks at the daemon at rest
 _FIRST = 700_000  # numbers of jobs that no Slurm has given
 _RESIDENT = 80.0  # megabytes, of the design's budgets
 _IDLE = 8  # connections that are kept, of as many as were once needed at the same time
