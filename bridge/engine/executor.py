@@ -24,7 +24,8 @@ log = structlog.get_logger()
 _FIRST_DELAY = 0.1  # seconds before the second attempt; doubled for each further one
 _LONGEST_DELAY = 5.0
 _EACH_NODE = 0.0005  # seconds for each node of a run over which what all of them begin with at once is spread
-_EACH_NODE_RELEASED = 0.005  # the same for pods that are going to go: no script waits for that
+_EACH_NODE_RELEASED = 0.01  # the same beyond 64 nodes for pods that are going to go: no script waits for that
+_SMALL = 64
 _LONGEST_EACH_NODE = 0.02  # seconds for each node, where that is longer than the longest delay of a small run
 _AT_ONCE = (do.WatchWorkload, do.LookForWorkload, do.WatchPods)
 
@@ -140,8 +141,9 @@ def _spread(task: Task) -> float:
     if task.run.is_batch or not isinstance(task.activity, _AT_ONCE):
         return 0.0
     waits = task.run.phase is Phase.RELEASE and isinstance(task.activity, do.WatchPods)
-    each = _EACH_NODE_RELEASED if waits else _EACH_NODE
-    return random.uniform(0.0, each * len(task.run.nodes))
+    nodes = len(task.run.nodes)
+    more = _EACH_NODE_RELEASED * max(0, nodes - _SMALL) if waits else 0.0
+    return random.uniform(0.0, _EACH_NODE * nodes + more)
 
 
 def _apart(task: Task) -> str:

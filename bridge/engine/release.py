@@ -15,7 +15,7 @@ from bridge.messages import bridged as messages
 _MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to the batch node
 _EACH_RANK = 0.01  # seconds more: where the batch node is away, not a thousand nodes delete the same workload
 _CASCADE_PATIENCE = 2.0  # seconds a node leaves the deletion of its pod to the garbage collector
-_EACH_POD = 0.02  # seconds more for each rank: the collector may send some 20 requests a second, we send 50 beside it
+_EACH_POD = 0.05  # seconds more for each rank: the collector may send some 20 requests a second, we as many beside it
 _SMALL = 64  # nodes; in a larger run each rank waits longer: an API server that all ask at once is slower than that
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from bridge.engine import events
 from bridge.engine.replacing import replace
-from bridge.engine.state import Handlers, Run, Suspicion, Workload
+from bridge.engine.state import Handlers, Phase, Run, Suspicion, Workload
 from bridge.job import faults
 from bridge.job.faults import Finding, images
 from bridge.job.faults.pod_events import of_event
@@ -16,6 +16,7 @@ def _workload_created(run: Run, event: events.WorkloadCreated) -> Run:
 
 
 def _workload_seen(run: Run, event: events.WorkloadSeen) -> Run:
+    run = replace(run, workload_shown=run.phase is Phase.RELEASE)
     if run.workload_uid and event.facts.uid != run.workload_uid:
         return run
     state = Workload.DELETING if event.facts.deleting else Workload.LIVE

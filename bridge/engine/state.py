@@ -169,6 +169,7 @@ class Run:
     workload_uid: str = ""
     workload_failed: bool = False
     workload_seen_at: float | None = None
+    workload_shown: bool = False  # since the release began; before, a node may know of it by its pod alone
     pods: Mapping[int, PodFacts] = field(default_factory=dict)
     lost: frozenset[int] = frozenset()
     opened: str = ""

@@ -25,7 +25,6 @@ _EVENTS_AFTER = 2.0  # seconds without a pod after which the workload's events a
 _POD_EVENTS_AFTER = 5.0  # seconds after which those of a pod are read that is bound and says nothing of a fault
 _GANG_LOOK, _GANG_LOOKS = 8.0, 10.0  # seconds until another node looks for the workload of a pod that is not there
 _LOOKERS = 64  # nodes of a run that look so often; more of them take turns, since all wait while the operator is slow
-_TO_LOOK = 0.5  # seconds in which the watch tells a node whether somebody has deleted the workload
 _PROVE_ANYWAY = 10.0  # seconds after which the pods are listed even though the watch still shows one; later if many
 _PROOFS_DOUBLED = 3  # so often the time until the next such list doubles
 
@@ -258,7 +257,7 @@ def _watching_the_end(run: Run, at: float) -> Iterator[Activity]:
 
 def _deleting(run: Run, at: float) -> Iterator[Activity]:
     assert run.epilog_began is not None
-    alone = at >= run.epilog_began + member_patience(run) + _TO_LOOK
+    alone = at >= run.epilog_began + member_patience(run) and (run.follows or run.workload_shown)
     if run.workload in (Workload.LIVE, Workload.UNKNOWN) and (run.is_batch or alone):
         yield do.DeleteWorkload(run.name, run.workload_uid, run.tried("delete"))
     pod = run.own_pod
@@ -313,7 +312,6 @@ def _moments(config: Config, run: Run) -> Iterator[float]:
         yield run.failed_at + FAILURE_GRACE
     if run.phase is Phase.RELEASE and run.epilog_began is not None:
         yield run.epilog_began + member_patience(run)
-        yield run.epilog_began + member_patience(run) + _TO_LOOK
         yield run.epilog_began + cascade_patience(run)
         yield run.epilog_began + _proof_moment(run)
         yield last_release_moment(config, run)

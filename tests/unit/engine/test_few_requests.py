@@ -204,7 +204,7 @@ def test_the_end_of_a_large_run_is_spread_more(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(random, "uniform", lambda _least, most: most)
     nodes = tuple(f"compute{number}" for number in range(1, 1025))
     run = replace(new_run(CONFIG, allocation(nodes, "compute7"), 0.0), phase=Phase.RELEASE)
-    for activity, spread in ((do.WatchPods("w", "p"), 5.12), (do.WatchWorkload("w"), 0.512)):
+    for activity, spread in ((do.WatchPods("w", "p"), 10.112), (do.WatchWorkload("w"), 0.512)):
         assert executor._spread(Task(run, activity, lambda _event: None)) == pytest.approx(spread)
 
 
