@@ -81,7 +81,8 @@ class WatchWorkload:
 
 @dataclass(frozen=True)
 class LookForWorkload:
-    """See whether the workload is there, and stays there, on a node whose own pod does not come."""
+    """See whether the workload is there, and stays there, on a node whose own pod does not come; or, in the release,
+    whether somebody has deleted it."""
 
     name: str
     number: int

@@ -13,7 +13,7 @@ from bridge.engine import events
 from bridge.engine.belongings import home_of, is_of, name_of, start_of
 from bridge.engine.executor import Task, Work
 from bridge.engine.logs import LogHub
-from bridge.engine.state import Run, Workload
+from bridge.engine.state import Phase, Run, Workload
 from bridge.errors import Conflict, Forbidden, Invalid, NotFound, RemoteError
 from bridge.job.faults import Finding, Verdict, admission, observed, runs
 from bridge.job.faults.pod_events import PodEvent, telling
@@ -127,17 +127,18 @@ class ClusterWork:
             last = facts
 
     def _look_for_workload(self, task: Task, activity: do.LookForWorkload) -> events.Event | None:
-        """What is not there is no news before it was: the batch node may be about to make it."""
-        run = task.run
+        """What is not there is no news before it was: the batch node may be about to make it. That it is still there is
+        none, either. In the release both are."""
+        run, ends = task.run, task.run.phase is Phase.RELEASE
         for home in run.rules.homes:
             with suppress(NotFound):
                 facts = workload_facts(self._kube.workload(home or home_of(self._config, run), activity.name))
                 if not start_of(run) or facts.start == start_of(run):
                     known = (facts.uid, facts.failed) == (run.workload_uid, run.workload_failed)
-                    if known and not facts.deleting:
+                    if known and not facts.deleting and not ends:
                         return None
                     return events.WorkloadSeen(clock.now(), facts, _where(run, home))
-        return events.WorkloadGone(clock.now()) if run.workload_uid else None
+        return events.WorkloadGone(clock.now()) if run.workload_uid or ends else None
 
     def _watch_pods(self, task: Task, activity: do.WatchPods) -> None:
         selector = Selector(name=activity.pod, labels={wellknown.LABEL_RUN: activity.name})

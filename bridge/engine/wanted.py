@@ -245,20 +245,29 @@ def _sweep(run: Run) -> Iterator[Activity]:
 
 
 def _watching_the_end(run: Run, at: float) -> Iterator[Activity]:
-    """A node whose pod is still there waits for that, and looks at the workload when the pod is gone, or when nobody
-    seems to delete it. Where it follows the run already, its watches go on."""
-    assert run.epilog_began is not None
-    alone = at >= run.epilog_began + member_patience(run)
+    """A node whose pod is still there waits for that. When it is gone, or when nobody seems to delete it, the node looks
+    at the workload once, and watches it only if nobody has deleted it. Where it follows the run, its watches go on."""
+    is_deserted = run.workload is Workload.LIVE and run.workload_shown
+    if run.follows or is_deserted or run.workload is Workload.NONE:
+        yield from _watching(run)
+        return
     for namespace in run.rules.homes:
-        if run.follows or alone or not run.own_pod_visible:
-            yield do.WatchWorkload(run.name, namespace)
         yield _pods_of(run, namespace)
+    is_there = run.workload in (Workload.LIVE, Workload.UNKNOWN)
+    if is_there and (_is_alone(run, at) or not run.own_pod_visible):
+        yield do.LookForWorkload(run.name, 0, run.tried("gang"))
+
+
+def _is_alone(run: Run, at: float) -> bool:
+    """Whether this node has left to the batch node for long enough what that should have done."""
+    assert run.epilog_began is not None
+    return at >= run.epilog_began + member_patience(run)
 
 
 def _deleting(run: Run, at: float) -> Iterator[Activity]:
     assert run.epilog_began is not None
-    alone = at >= run.epilog_began + member_patience(run) and (run.follows or run.workload_shown)
-    if run.workload in (Workload.LIVE, Workload.UNKNOWN) and (run.is_batch or alone):
+    is_left = _is_alone(run, at) and (run.follows or run.workload_shown)
+    if run.workload in (Workload.LIVE, Workload.UNKNOWN) and (run.is_batch or is_left):
         yield do.DeleteWorkload(run.name, run.workload_uid, run.tried("delete"))
     pod = run.own_pod
     forgotten = at >= run.epilog_began + cascade_patience(run)

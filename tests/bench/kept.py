@@ -12,9 +12,9 @@ REQUESTS = {
         "list pods": 1,
     },
     "other node": {
-        "watch pytorchjobs": 1,
         "watch pods": 2,
         "patch pods": 1,
+        "get pytorchjobs": 1,
         "list pods": 1,
     },
 }

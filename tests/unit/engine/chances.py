@@ -12,7 +12,7 @@ from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.activities import Activity
 from bridge.engine.rules import Rules
-from bridge.engine.state import Run, SpecFile
+from bridge.engine.state import Phase, Run, SpecFile
 from bridge.job.faults import Verdict
 from bridge.job.pods import Ended, PodFacts, WorkloadFacts
 from bridge.slurm.environ import Allocation
@@ -244,7 +244,7 @@ _TRIED = tuple(sorted({kind.what for kind in do.Retried.__args__}))
 def well(activity: Activity, run: Run, at: float) -> events.Event | None:
     """What comes of an activity where everything is well; None for one that only looks on."""
     match activity:
-        case do.ProveNode() | do.LookAtNode() | do.CountNodeFaults():
+        case do.ProveNode() | do.LookAtNode() | do.CountNodeFaults() | do.ScanNode():
             return _well_here(activity, at)
         case do.LearnJob():
             return events.JobLearned(at, record(max(1, len(run.nodes))))
@@ -256,13 +256,13 @@ def well(activity: Activity, run: Run, at: float) -> events.Event | None:
             return events.ShareTold(at)
         case do.DeleteWorkload(uid=uid):
             return events.WorkloadDeleted(at, uid or UIDS[0])
+        case do.LookForWorkload() if run.phase is Phase.RELEASE:
+            return events.WorkloadGone(at)
         case do.DeletePod(uid=uid):
             assert run.rank is not None
             return events.PodGone(at, run.rank, uid, proven=True)
         case do.SweepJob() | do.ProveGone():
             return events.PodsClear(at)
-        case do.ScanNode():
-            return events.Scanned(at, ())
     return _well_told(activity, at)
 
 
@@ -272,6 +272,8 @@ def _well_here(activity: Activity, at: float) -> events.Event:
             return events.NodeProven(at, 2)
         case do.LookAtNode():
             return events.NodeLooked(at)
+        case do.ScanNode():
+            return events.Scanned(at, ())
     return events.NodeFaultsCounted(at, 0)
 
 

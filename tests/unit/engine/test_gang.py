@@ -10,7 +10,7 @@ from bridge.engine import events
 from bridge.engine.cluster_work import ClusterWork
 from bridge.engine.executor import Task
 from bridge.engine.logs import LogHub
-from bridge.engine.state import Answer, Run, Workload
+from bridge.engine.state import Answer, Phase, Run, Workload
 from bridge.engine.wanted import next_wake, wanted
 from tests.fakes.kubernetes import FakeKubernetes
 
@@ -49,7 +49,9 @@ def test_it_watches_its_own_pod_alone_until_that_is_gone() -> None:
     story.tell(events.EpilogBegan(story.at))
     assert story.wants(do.WatchPods) and not story.wants(do.WatchWorkload)
     story.tell(events.PodGone(story.at, 1, "pod-1", proven=True))
-    assert story.wants(do.WatchWorkload)
+    assert story.wants(do.LookForWorkload) and not story.wants(do.WatchWorkload)
+    story.workload(deleting=True)
+    assert not story.wants(do.LookForWorkload) and not story.wants(do.WatchWorkload)
 
 
 def test_where_its_pod_does_not_come_it_looks_for_the_workload() -> None:
@@ -152,6 +154,9 @@ def test_what_a_look_tells() -> None:
     seen = looked(known, failed)
     assert isinstance(seen, events.WorkloadSeen) and seen.facts.failed
     assert looked(waiting().workload(failed=True).run, failed) is None
+    ends = replace(known, phase=Phase.RELEASE)
+    assert isinstance(looked(ends, WORKLOAD), events.WorkloadSeen), "there it is news that nobody has deleted it"
+    assert isinstance(looked(replace(ends, workload_uid="")), events.WorkloadGone)
     older = copy.deepcopy(WORKLOAD)
     older["metadata"]["annotations"] = {wellknown.ANNOTATION_START: str(START - 1)}  # type: ignore[index]
     assert looked(new, older) is None

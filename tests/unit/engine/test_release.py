@@ -142,12 +142,12 @@ def test_a_create_without_an_answer_is_looked_for_by_name() -> None:
 def test_a_member_leaves_the_workload_to_the_batch_node_for_a_second() -> None:
     story = member().began().workload().tell(events.NodeProven(100.0, 2)).sees(pod(1))
     story.tell(events.GateOpened(100.0, "pod-1")).sees(ready(1)).tell(events.EpilogBegan(100.0))
-    assert not story.wants(do.WatchWorkload), "who deletes it shows in the pod"
+    assert not story.wants(do.LookForWorkload), "who deletes it shows in the pod"
     story.after(1.1)
-    assert story.wants(do.WatchWorkload)
+    assert story.wants(do.LookForWorkload)
     assert not story.wants(do.DeleteWorkload), "it looks first"
     story.workload()
-    assert story.wants(do.DeleteWorkload)
+    assert story.wants(do.DeleteWorkload) and story.wants(do.WatchWorkload)
     assert not story.workload(deleting=True).wants(do.DeleteWorkload)
 
 
@@ -156,8 +156,10 @@ def test_a_member_looks_for_the_workload_when_its_pod_is_gone() -> None:
     story = member().began().workload().tell(events.NodeProven(100.0, 2)).sees(pod(1))
     story.tell(events.GateOpened(100.0, "pod-1")).sees(ready(1)).tell(events.EpilogBegan(100.0))
     story.tell(events.PodGone(100.1, 1, "pod-1"))
-    assert story.wants(do.WatchWorkload)
+    assert story.wants(do.LookForWorkload) and not story.wants(do.WatchWorkload)
     assert not story.wants(do.ProveGone)
+    story.workload()
+    assert story.wants(do.WatchWorkload), "until the batch node deletes it"
     story.workload(deleting=True)
     assert story.wants(do.ProveGone)
 
