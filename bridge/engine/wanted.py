@@ -245,8 +245,8 @@ def _sweep(run: Run) -> Iterator[Activity]:
 
 
 def _watching_the_end(run: Run, at: float) -> Iterator[Activity]:
-    """A node whose pod is still there waits for that. When it is gone, or when nobody seems to delete it, the node looks
-    at the workload once, and watches it only if nobody has deleted it. Where it follows the run, its watches go on."""
+    """A node whose pod is still there waits for that. When it is gone, or nobody seems to delete it, the node looks at
+    the workload once, and watches it only if nobody has deleted it. Where it follows the run, its watches go on."""
     is_deserted = run.workload is Workload.LIVE and run.workload_shown
     if run.follows or is_deserted or run.workload is Workload.NONE:
         yield from _watching(run)
