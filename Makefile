@@ -66,6 +66,13 @@ properties: venv ## Runs to which anything happens in any order: does what must 
 failpoints: venv ## Name each place where daemon and hooks can be made to fail, and how
 	@python -m tests.failpoints
 
+# Chaos seldom comes to some of them. ONLY="slurmrest.drain or journal.forget" for those.
+.PHONY: strikes
+strikes: venv ## Each failpoint alone, over the fakes, a hundred times (TIMES=100, ONLY="NAME or NAME")
+	for time in $$(seq $(or $(TIMES),100)); do \
+	  pytest --quiet $(if $(ONLY),-k "$(ONLY)") tests/unit/engine/test_failpoints.py tests/unit/engine/test_hook_failpoints.py || exit 1; \
+	done
+
 # What was broken, and what a person needs to see why, goes to the cache. SEED=2 for other jobs and other faults.
 .PHONY: chaos
 chaos: venv ## Whole lives of jobs on sixteen nodes while everything breaks: is anything lost, left or held twice? (LIFECYCLES=200)
