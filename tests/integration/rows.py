@@ -120,8 +120,7 @@ def hindered(stack: Stack, *cases: Case, seconds: float = 120) -> None:
 def given_up(stack: Stack, queue: Sequence[Submitted], seconds: float = 120) -> None:
     """Each of these jobs waits until its owner has heard why."""
     for item in queue:
-        hears(stack, item.job, item.case.row, item.node, seconds)
-        assert item.case.words in told(stack, item.job, item.node)
+        hears(stack, item.job, item.case.row, item.node, seconds, item.case.words)
         stack.exec("login", "scancel", str(item.job.id), user=item.job.user)
     stack.await_ended([item.job for item in queue], 90)
     stack.await_idle(60)
@@ -149,14 +148,14 @@ def _is_refused(stack: Stack, item: Submitted) -> None:
     assert "the job was cancelled" in story["done"] and "told in the job's comment" in story["done"]
 
 
-def hears(stack: Stack, job: Job, name: str, node: str = "compute1", seconds: float = 120) -> None:
-    """The job's owner is told of this row."""
+def hears(stack: Stack, job: Job, name: str, node: str = "compute1", seconds: float = 120, words: str = "") -> None:
+    """The job's owner is told of this row, in the end with these words: Kubernetes may first say less."""
     last = ""
 
     def look() -> bool:
         nonlocal last
         last = told(stack, job, node)
-        return meets(name, last)
+        return meets(name, last) and words in last
 
     try:
         eventually(look, seconds, f"{name}, told to the owner of job {job.id}")

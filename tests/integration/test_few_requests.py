@@ -30,9 +30,11 @@ def test_a_run_asks_for_nothing_that_it_was_told(stack: Stack, ends: str) -> Non
         named = Counter({what: count for what, count in named.items() if what[0] != "watch" and what[1] != "pods/log"})
         named = Counter({what: count for what, count in named.items() if what not in streams})
         usual = {("create", "pytorchjobs"), ("patch", "pods"), ("delete", "pytorchjobs")}
-        usual = usual if rank == 0 else {("patch", "pods")}
+        # The other node watches its own pod alone, and looks once whether the workload behind that is deleted, too.
+        usual = usual if rank == 0 else {("patch", "pods"), ("get", "pytorchjobs")}
         # Who has waited long for another node deletes what that one should have deleted.
         assert usual <= named.keys() <= usual | {("delete", "pytorchjobs"), ("delete", "pods")}, (node, named)
+        assert named[("get", "pytorchjobs")] == rank
         proofs = [entry for entry in mine if _what(entry) == ("list", "pods") and "labelSelector" not in _uri(entry)]
         assert proofs and all(f"spec.nodeName%3D{node}" in _uri(entry) for entry in proofs)
 
