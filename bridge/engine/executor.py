@@ -25,7 +25,7 @@ _FIRST_DELAY = 0.1  # seconds before the second attempt; doubled for each furthe
 _LONGEST_DELAY = 5.0
 _EACH_NODE = 0.0005  # seconds for each node of a run over which what all of them begin with at once is spread
 _EACH_NODE_RELEASED = 0.01  # the same beyond 64 nodes for pods that are going to go: no script waits for that
-_SMALL = 64
+_SMALL = 64  # nodes, whose watches an API server opens in a moment
 _LONGEST_EACH_NODE = 0.02  # seconds for each node, where that is longer than the longest delay of a small run
 _AT_ONCE = (do.WatchWorkload, do.LookForWorkload, do.WatchPods)
 

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.integration.stack import Stack
 
@@ -72,7 +73,7 @@ def run(stack: Stack, seed: int, lifecycles: int, out: Path, pace: Pace | None =
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     issued: dict[int, Lifecycle] = {}
-    before = strikes(out)
+    before = sum((Counter(report["failpoints"]) for report in reports(out, commit())), Counter[str]())
 
     def life_of(command: list[str], rank: int, run: int) -> PodLife:
         return pod_life(seed, issued[int(command[1])], rank, run)
@@ -91,12 +92,10 @@ def run(stack: Stack, seed: int, lifecycles: int, out: Path, pace: Pace | None =
     return report
 
 
-def strikes(out: Path) -> Counter[str]:
-    """Of each failpoint in the pieces of this commit that have been run."""
-    found = Counter[str]()
-    for report in out.glob(f"{commit()}-*/report.json"):
-        found.update(json.loads(report.read_text(encoding="utf-8"))["failpoints"])
-    return found
+def reports(out: Path, of: str) -> list[dict[str, Any]]:
+    """Of the pieces of this commit that came to their end, by seed."""
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in out.glob(f"{of}-*/report.json")]
+    return sorted(found, key=lambda report: int(report["seed"]))
 
 
 def commit() -> str:

@@ -4,15 +4,14 @@ OUT is what `make chaos` wrote to. Of several commits all are summed up that are
 """
 
 import argparse
-import json
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .piece import commit
+from .piece import commit, reports
 
 Report = dict[str, Any]
 
@@ -25,16 +24,9 @@ def main() -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("commits", nargs="*")
     asked = parser.parse_args()
-    found = list(reports(asked.out, asked.commits or [commit()]))
+    found = [report for name in asked.commits or [commit()] for report in reports(asked.out, name)]
     print("\n".join(page(found)) if found else f"no report of these commits below {asked.out}")
     return 0 if found else 1
-
-
-def reports(out: Path, commits: Iterable[str]) -> Iterator[Report]:
-    """Of all pieces that came to their end, by commit and seed."""
-    for name in commits:
-        of_commit = [json.loads(file.read_text(encoding="utf-8")) for file in out.glob(f"{name}-*/report.json")]
-        yield from sorted(of_commit, key=lambda report: int(report["seed"]))
 
 
 def page(found: list[Report]) -> Iterator[str]:

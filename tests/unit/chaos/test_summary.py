@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.summary import main, page, reports
+from tests.chaos.piece import reports
+from tests.chaos.summary import main, page
 
 
 def piece(seed: int, strikes: int, *violations: str, commit: str = "abc1234") -> dict[str, Any]:
@@ -38,7 +39,7 @@ def kept(root: Path, *pieces: dict[str, Any]) -> Path:
 
 def test_pieces_are_summed_up(tmp_path: Path) -> None:
     out = kept(tmp_path, piece(10, 40, "one"), piece(9, 30), piece(1, 7, commit="other"))
-    text = "\n".join(page(list(reports(out, ["abc1234"]))))
+    text = "\n".join(page(reports(out, "abc1234")))
     assert "| abc1234 | 9 | 32 | 1,000 | 30 | 5,000 | 2,000 | 3 | 180 | 0 |\n| abc1234 | 10 " in text
     assert "| all | |  | 2,000 | 60 | 10,000 | 4,000 | 6 | 370 | 1 |" in text
     assert "success 1,200, cancel 800" in text
