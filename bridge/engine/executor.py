@@ -9,10 +9,10 @@ import structlog
 
 from bridge import clock
 from bridge.engine import activities as do
-from bridge.engine import events
+from bridge.engine import crowd, events
 from bridge.engine.activities import Activity
 from bridge.engine.health import SLURMRESTD, Health, server_of
-from bridge.engine.state import Phase, Run
+from bridge.engine.state import Run
 from bridge.errors import BridgeError, Observed, Unavailable
 from bridge.job.faults import UNKNOWN, Finding, row
 from bridge.job.faults.runs import BRIDGE_BUG
@@ -22,11 +22,7 @@ from bridge.job.ids import RunKey
 log = structlog.get_logger()
 
 _FIRST_DELAY = 0.1  # seconds before the second attempt; doubled for each further one
-_LONGEST_DELAY = 5.0
-_EACH_NODE = 0.0005  # seconds for each node of a run over which what all of them begin with at once is spread
-_EACH_NODE_RELEASED = 0.01  # the same beyond 64 nodes for pods that are going to go: no script waits for that
-_SMALL = 64  # nodes, whose watches an API server opens in a moment
-_LONGEST_EACH_NODE = 0.02  # seconds for each node, where that is longer than the longest delay of a small run
+_LONGEST_JITTER = 5.0  # seconds more than a server asked for, so that not all that it refused come back at once
 _AT_ONCE = (do.WatchWorkload, do.LookForWorkload, do.WatchPods)
 
 Post = Callable[[Run, events.Event], None]
@@ -114,7 +110,7 @@ class Executor:
 
     def _heed(self, task: Task, error: BridgeError) -> None:
         if isinstance(error, Unavailable) and error.retry_after:
-            until = clock.now() + error.retry_after + random.uniform(0.0, min(error.retry_after, _LONGEST_DELAY))
+            until = clock.now() + error.retry_after + random.uniform(0.0, min(error.retry_after, _LONGEST_JITTER))
             self._not_before[task.run.key, task.activity.lane] = until
 
     def _tried(self, task: Task) -> tuple[events.Event | None, BridgeError | None]:
@@ -140,10 +136,7 @@ def _spread(task: Task) -> float:
     """A thousand nodes begin a run, and end it, in the same moment; the batch node has all of them wait for it."""
     if task.run.is_batch or not isinstance(task.activity, _AT_ONCE):
         return 0.0
-    waits = task.run.phase is Phase.RELEASE and isinstance(task.activity, do.WatchPods)
-    nodes = len(task.run.nodes)
-    more = _EACH_NODE_RELEASED * max(0, nodes - _SMALL) if waits else 0.0
-    return random.uniform(0.0, _EACH_NODE * nodes + more)
+    return random.uniform(0.0, crowd.spread(task.run, of_pods=isinstance(task.activity, do.WatchPods)))
 
 
 def _apart(task: Task) -> str:
@@ -165,7 +158,5 @@ def _failed(activity: Activity, found: Finding) -> events.Failed:
 
 
 def _delay(run: Run, faults: int) -> float:
-    """Of a large run longer in the end: its own nodes keep the server busy. With jitter, so that those whose first try
-    failed together do not come back together."""
-    longest = max(_LONGEST_DELAY, _LONGEST_EACH_NODE * len(run.nodes))
-    return min(_FIRST_DELAY * 2.0 ** min(faults - 1, 10), longest) * random.uniform(0.8, 1.2)
+    """With jitter, so that those whose first try failed together do not come back together."""
+    return min(_FIRST_DELAY * 2.0 ** min(faults - 1, 10), crowd.longest_delay(run)) * random.uniform(0.8, 1.2)

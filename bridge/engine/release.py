@@ -12,12 +12,6 @@ from bridge.job.faults import Fault, Verdict
 from bridge.job.faults.runs import LEFTOVERS, NOT_SCANNED, PODS_REMAIN
 from bridge.messages import bridged as messages
 
-_MEMBER_PATIENCE = 1.0  # seconds a node leaves the deletion of the workload to the batch node
-_EACH_RANK = 0.01  # seconds more: where the batch node is away, not a thousand nodes delete the same workload
-_CASCADE_PATIENCE = 2.0  # seconds a node leaves the deletion of its pod to the garbage collector
-_EACH_POD = 0.05  # seconds more for each rank: the collector may send some 20 requests a second, we as many beside it
-_SMALL = 64  # nodes; in a larger run each rank waits longer: an API server that all ask at once is slower than that
-
 
 def advance(config: Config, run: Run, at: float) -> Run:
     """The run with the answer to its epilog, once that can be given before the deadline."""
@@ -31,20 +25,6 @@ def advance(config: Config, run: Run, at: float) -> Run:
     if not drain.is_settled(run, deadline, at):
         return run
     return replace(run, epilog_answer=Answer(1, why, linger=True))
-
-
-def member_patience(run: Run) -> float:
-    """Seconds from the epilog's beginning on that this node leaves to others what it would delete for them."""
-    return _MEMBER_PATIENCE + _EACH_RANK * (run.rank or 0) * max(1.0, len(run.nodes) / _SMALL)
-
-
-def cascade_patience(run: Run) -> float:
-    """Seconds from the epilog's beginning on after which this node deletes its pod itself.
-
-    The garbage collector does that for the workload, and each delete of our own is one request more for an API server
-    that ends all pods of a run at once: a thousand of them, refused and repeated, were most of what a release cost.
-    """
-    return _CASCADE_PATIENCE + _EACH_POD * (run.rank or 0)
 
 
 def last_moment(config: Config, run: Run) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.engine import loop, wanted
+from bridge.engine import loop, wanted_release
 from bridge.engine.state import Phase, Workload
 from bridge.errors import Unavailable
 
@@ -282,7 +282,7 @@ def test_a_pod_that_does_not_end_holds_the_epilog(world: World) -> None:
 
 
 def test_a_pod_that_stays_because_its_kubelet_is_dead_is_told_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wanted, "_PROVE_ANYWAY", 0.05)
+    monkeypatch.setattr(wanted_release, "_PROVE_ANYWAY", 0.05)
     node, job = world.node(), world.job()
     world.running(node, job)
     world.kube.on_change = lambda: None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.engine import prolog, release, wanted
+from bridge.engine import crowd, prolog, wanted
 from bridge.slurm.states import is_over
 from tests.failpoints.failpoint import PLACES, Failpoint, Harm, possible
 
@@ -67,8 +67,8 @@ def a_second_node(stage: Stage) -> None:
     world.ends(job, 0, 0)
     assert first.attach(job).exit() == 0
     # Its epilog alone, and it does not wait for the garbage collector.
-    stage.patch.setattr(release, "_CASCADE_PATIENCE", 0.0)
-    stage.patch.setattr(release, "_EACH_POD", 0.0)
+    stage.patch.setattr(crowd, "_CASCADE_PATIENCE", 0.0)
+    stage.patch.setattr(crowd, "_EACH_POD", 0.0)
     assert second.epilog(job).exit() == 0
     assert first.epilog(job).exit() == 0
 

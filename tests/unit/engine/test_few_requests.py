@@ -9,11 +9,11 @@ from bridge import clock, wellknown
 from bridge.engine import activities as do
 from bridge.engine import events, executor, node_reading
 from bridge.engine.cluster_work import ClusterWork
+from bridge.engine.crowd import member_patience
 from bridge.engine.executor import Executor, Task
 from bridge.engine.logs import LogHub
 from bridge.engine.node_reading import NodeReadings
 from bridge.engine.node_work import NodeWork
-from bridge.engine.release import member_patience
 from bridge.engine.replacing import replace
 from bridge.engine.state import Phase, new_run
 from bridge.errors import NotFound, Unavailable
@@ -214,7 +214,6 @@ def test_the_more_nodes_ask_the_later_each_asks_again(
 ) -> None:
     monkeypatch.setattr(random, "uniform", lambda _least, _most: 1.0)
     monkeypatch.setattr(executor, "_FIRST_DELAY", 0.1)
-    monkeypatch.setattr(executor, "_LONGEST_DELAY", 5.0)
     run = new_run(CONFIG, allocation(tuple(f"compute{number}" for number in range(1, nodes + 1)), "compute1"), 0.0)
     delays = [executor._delay(run, faults) for faults in range(1, 12)]
     assert delays[:3] == pytest.approx([0.1, 0.2, 0.4])
