@@ -9,6 +9,7 @@ from bridge.config.servers import KubernetesAccess
 from bridge.errors import Conflict, NotFound
 from bridge.kube.answers import slim
 from bridge.kube.api import LAST_LOG_LIMIT, LogPiece, Object, Observation, Selector
+from bridge.kube.listing import Listing
 from bridge.kube.logs import LogFollower
 from bridge.kube.standing import Standing
 from bridge.kube.transport import JSON, METADATA_ONLY, Request, Transport
@@ -31,6 +32,7 @@ class KubernetesClient:
         """``server``: the only API server that the kubeconfig may name, '' for any; ``told`` of each answer. Raises
         ConfigError when it cannot be used; ``patient``: each call does, until it can."""
         self._transport = Transport(access.kubeconfig, access.timeout, server, patient, told=told)
+        self._listing = Listing(self._transport)
 
     @property
     def server(self) -> str:
@@ -77,7 +79,7 @@ class KubernetesClient:
         return self._get(_pod(namespace, name))
 
     def list_pods(self, namespace: str, selector: Selector) -> list[Object]:
-        return self._list(_pods(namespace), _query(selector))
+        return self._listing.whole(_pods(namespace), _query(selector))
 
     def patch_pod(self, namespace: str, name: str, patch: list[Object]) -> Object:
         request = Request("PATCH", _pod(namespace, name), body=patch, content_type=_JSON_PATCH)

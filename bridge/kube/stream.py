@@ -4,7 +4,7 @@ A blocking read can't wait for a `threading.Event` too, connecting and waiting f
 and a short socket time-out would break http.client's buffered reader for good.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from random import uniform
 from threading import Condition, Event, Thread
@@ -35,7 +35,7 @@ def chunks(open_response: Callable[[], Response], stop: Event) -> Generator[byte
         reader.abandon()
 
 
-def pieces(source: Iterator[bytes], limit: int) -> Iterator[bytes]:
+def pieces(source: Iterable[bytes], limit: int) -> Iterator[bytes]:
     """The lines of a byte stream with their newlines. A line longer than ``limit`` comes in several pieces,
     of which only the last has the newline; so may the end of the stream."""
     pending = bytearray()

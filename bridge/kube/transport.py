@@ -1,8 +1,10 @@
 """Requests to the API server: deadlines, retries, a fresh credential, and errors in the bridge's words."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
@@ -26,6 +28,7 @@ from bridge.kube.credentials import Credentials
 from bridge.kube.library import TRANSPORT_ERRORS, Response, Session, Timeout
 from bridge.kube.patience import Patience
 from bridge.kube.standing import ServerClock, Standing, why_refused, why_untrusted
+from bridge.kube.stream import pieces
 
 _ATTEMPTS = 3  # of a call that may be repeated
 _FIRST_SHARE = 0.6  # of the time for the first attempt: a slow list passes, a dead connection leaves time to retry
@@ -113,6 +116,15 @@ class Transport:
 
     def call(self, request: Request) -> Object:
         """The object that the server answers, within the time-out. Raises the errors of `bridge.errors`."""
+        return self._repeated(request, self._attempt)
+
+    def lines(self, request: Request, is_last: Callable[[bytes], bool]) -> list[bytes]:
+        """The lines of a long answer up to the one that is the last, or up to its end, within the time-out of a call.
+        What comes behind is not waited for: the connection is closed. Raises the errors of `bridge.errors`, and what
+        ``is_last`` raises."""
+        return self._repeated(request, partial(self._lines, is_last))
+
+    def _repeated(self, request: Request, attempt: Callable[[Request, float, float], _Result]) -> _Result:
         with self._patience.of_a_call() as seconds:
             attempts = _ATTEMPTS if request.method in _REPEATABLE else 1
             retrying = Retrying(
@@ -123,7 +135,7 @@ class Transport:
                 reraise=True,
             )
             first = seconds * _FIRST_SHARE if attempts > 1 else seconds
-            return retrying(self._attempt, request, time.monotonic() + seconds, first)
+            return retrying(attempt, request, time.monotonic() + seconds, first)
 
     def pages(self, path: str, query: Mapping[str, str], accept: str = JSON) -> Iterator[tuple[list[Object], str]]:
         """A list, page by page, each with the list's resource version. All pages show the same moment.
@@ -173,6 +185,16 @@ class Transport:
             return decoded(body)
         raise self._refusal(response, body)
 
+    def _lines(self, is_last: Callable[[bytes], bool], request: Request, deadline: float, most: float) -> list[bytes]:
+        """``most``: as of `_attempt`."""
+        seconds = min(deadline - time.monotonic(), most)
+        ends = time.monotonic() + seconds
+        response = self._send(request, seconds)
+        if response.status != 200:
+            raise self._refusal(response, _drained(response, ends))
+        with closing(response):
+            return list(_up_to(is_last, _read(response, ends)))
+
     def _send(self, request: Request, timeout: Timeout) -> Response:
         session = self._credentials.session()
         response = self._answer(session, request, timeout)
@@ -214,18 +236,31 @@ def _pause(state: RetryCallState) -> float:
 
 def _drained(response: Response, deadline: float) -> bytes:
     """The whole body; the connection goes back to the pool. Raises Unavailable, past the deadline too."""
-    body = bytearray()
     try:
-        while chunk := translated(lambda: response.read1(_CHUNK), "the API server"):
-            body += chunk
-            if len(body) > _BODY_LIMIT:
-                raise Unavailable(f"The API server's answer has more than {_BODY_LIMIT} bytes")
-            if time.monotonic() > deadline:
-                raise Unavailable("The API server's answer did not end in time")
+        return b"".join(_read(response, deadline))
     except Unavailable:
         response.close()
         raise
-    return bytes(body)
+
+
+def _read(response: Response, deadline: float) -> Iterator[bytes]:
+    """The body, as it comes. Raises Unavailable, past the deadline too."""
+    size = 0
+    while chunk := translated(lambda: response.read1(_CHUNK), "the API server"):
+        size += len(chunk)
+        if size > _BODY_LIMIT:
+            raise Unavailable(f"The API server's answer has more than {_BODY_LIMIT} bytes")
+        if time.monotonic() > deadline:
+            raise Unavailable("The API server's answer did not end in time")
+        yield chunk
+
+
+def _up_to(is_last: Callable[[bytes], bool], chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines in them, with the one that is the last."""
+    for line in pieces(chunks, _BODY_LIMIT):
+        yield line
+        if is_last(line):
+            return
 
 
 def translated(act: Callable[[], _Result], who: str, server_clock: ServerClock | None = None) -> _Result:

@@ -31,7 +31,8 @@ _OBJECTS_LIMIT = 131072  # of one watch: twice what Slurm's largest job has pods
 _RELIST_AFTER = 3  # failures: the version may be of a future that an etcd restore took back
 _HASTY = 1.0  # seconds; a watch that ends sooner is not asked for again at once
 _GONE = 410
-_WITH_ALL = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}  # without a version: as of now
+WITH_ALL = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+"""Of a watch that begins with what is there; without a version: as of now."""
 _ALL_TOLD = "k8s.io/initial-events-end"
 
 
@@ -107,7 +108,7 @@ class Watch:
             **self._query,
             "watch": "true",
             "allowWatchBookmarks": "true",
-            **({"resourceVersion": self._version} if self._version else _WITH_ALL),
+            **({"resourceVersion": self._version} if self._version else WITH_ALL),
             "timeoutSeconds": str(int(life)),
         }
         request = Request("GET", self._path, query)
@@ -127,8 +128,8 @@ class Watch:
             self._pace.succeeded()
 
     def _read(self, line: bytes) -> Iterator[Observation]:
-        """Raises Unavailable for an ERROR event and for what is no event."""
-        kind, item = _event(line)
+        """Raises as `event` does."""
+        kind, item = event(line)
         if self._version:
             self._version = item["metadata"]["resourceVersion"]
         if kind == "DELETED":
@@ -138,7 +139,7 @@ class Watch:
             yield Observation(Change.GONE, item)
         elif kind != "BOOKMARK":
             yield from self._seen(slim(item))
-        elif not self._version and _ALL_TOLD in (item["metadata"].get("annotations") or {}):
+        elif not self._version and _ends_what_is_there(item):
             yield from self._all_told(item["metadata"]["resourceVersion"])
 
     def _seen(self, item: Object) -> Iterator[Observation]:
@@ -159,10 +160,21 @@ def _identity(item: Object) -> Object:
     return {"metadata": {key: item["metadata"].get(key) for key in ("name", "namespace", "uid")}}
 
 
-def _event(line: bytes) -> tuple[str, Object]:
+def tells_all(line: bytes) -> bool:
+    """Whether this event ends what is there. Raises as `event` does."""
+    kind, item = event(line)
+    return kind == "BOOKMARK" and _ends_what_is_there(item)
+
+
+def _ends_what_is_there(bookmark: Object) -> bool:
+    return _ALL_TOLD in (bookmark["metadata"].get("annotations") or {})
+
+
+def event(line: bytes) -> tuple[str, Object]:
+    """Its type and its object. Raises Unavailable for an ERROR and for what is no event."""
     try:
-        event = json.loads(line)
-        kind, item = event["type"], event["object"]
+        parsed = json.loads(line)
+        kind, item = parsed["type"], parsed["object"]
         if kind == "ERROR":
             raise Unavailable(f"Kubernetes: {item.get('message')}", status=int(item.get("code") or 0))
         item["metadata"]["resourceVersion"]
