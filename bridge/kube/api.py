@@ -71,7 +71,7 @@ class Kubernetes(Protocol):
     def pod(self, namespace: str, name: str) -> Object: ...
 
     def list_pods(self, namespace: str, selector: Selector) -> list[Object]:
-        """A consistent list: read from etcd's quorum, not from a cache."""
+        """A consistent list: all that etcd's quorum had when it was asked for, never an older cache."""
 
     def patch_pod(self, namespace: str, name: str, patch: list[Object]) -> Object:
         """A JSON patch (RFC 6902); Conflict/Invalid when one of its tests does not hold."""
