@@ -35,8 +35,9 @@ def test_a_run_asks_for_nothing_that_it_was_told(stack: Stack, ends: str) -> Non
         # Who has waited long for another node deletes what that one should have deleted.
         assert usual <= named.keys() <= usual | {("delete", "pytorchjobs"), ("delete", "pods")}, (node, named)
         assert named[("get", "pytorchjobs")] == rank
-        proofs = [entry for entry in mine if _what(entry) == ("list", "pods") and "labelSelector" not in _uri(entry)]
-        assert proofs and all(f"spec.nodeName%3D{node}" in _uri(entry) for entry in proofs)
+        assert ("list", "pods") not in {_what(entry) for entry in mine}, "a proof is the beginning of a watch"
+        proofs = [uri for uri in map(_uri, mine) if "/pods?" in uri and "labelSelector" not in uri]
+        assert proofs and all(f"spec.nodeName%3D{node}" in uri and "sendInitialEvents=true" in uri for uri in proofs)
 
 
 def _since(began: str, entry: dict[str, Any]) -> bool:
