@@ -55,11 +55,17 @@ class Pulse:
 
     def _keep_on(self) -> None:
         is_wanted = False
+        self.begin()
         while not self._stopping:
             asked = self.ask(is_wanted)
-            woken = self._woken.wait(_SOON * random.uniform(0.8, 1.2))  # nodes that began together part
+            woken = self._woken.wait(_SOON * random.uniform(0.8, 1.2))
             is_wanted = woken or (is_wanted and not asked)
             self._woken.clear()
+
+    def begin(self) -> None:
+        """The first question; the second one anywhere in the period: nodes that began together part."""
+        self.look()
+        self._looked -= random.uniform(0.0, _PERIOD)
 
     def ask(self, is_wanted: bool = False) -> bool:
         """One question, if it is time for one."""

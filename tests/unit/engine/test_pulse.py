@@ -1,5 +1,6 @@
 """How the API server and the node are to each other, known and told without any run."""
 
+import random
 import time
 
 import pytest
@@ -68,6 +69,26 @@ def test_it_asks_once_a_minute_whoever_else_asks(kube: FakeKubernetes, monkeypat
         monkeypatch.setattr(clock, "now", lambda at=begun + later: at)
         health.heard(KUBERNETES, None, None, begun + later)
         assert pulse.ask() is asks
+
+
+def test_nodes_that_began_together_do_not_ask_together(kube: FakeKubernetes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once when they begin, and never again."""
+    begun, dues = clock.now(), []
+    monkeypatch.setattr(clock, "now", lambda: begun)
+    for share in (0.0, 0.5, 1.0):
+        monkeypatch.setattr(random, "uniform", lambda least, most, share=share: least + share * (most - least))
+        health = Health()
+        pulse = Pulse(NodeReadings(kube), "n1", health)
+        pulse.begin()
+        assert KUBERNETES in health.contacts()
+        dues.append(next(second for second in range(100) if _asks(pulse, begun + second, monkeypatch)))
+        monkeypatch.setattr(clock, "now", lambda: begun)
+    assert dues == [60, 30, 0]
+
+
+def _asks(pulse: Pulse, at: float, monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.setattr(clock, "now", lambda: at)
+    return pulse.ask()
 
 
 def test_in_a_long_outage_it_asks_seldom(kube: FakeKubernetes, monkeypatch: pytest.MonkeyPatch) -> None:
