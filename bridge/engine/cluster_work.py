@@ -144,7 +144,10 @@ class ClusterWork:
         selector = Selector(name=activity.pod, labels={wellknown.LABEL_RUN: activity.name})
         view = _PodView(task, activity)
         home = activity.namespace or home_of(self._config, task.run)
-        for change in self._kube.watch_pods(home, selector, task.stop):
+        # A release believes no watch that its pod is gone: `ProveGone` asks for what is there now. What a daemon that
+        # has lost its journal finds is another thing.
+        current = task.run.phase is not Phase.RELEASE or task.run.unattended is not None
+        for change in self._kube.watch_pods(home, selector, task.stop, current):
             view.tell(change.change, change.object)
 
     def _follow_events(self, task: Task, activity: do.FollowEvents) -> None:

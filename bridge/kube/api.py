@@ -87,7 +87,11 @@ class Kubernetes(Protocol):
     def create_event(self, namespace: str, event: Object) -> Object:
         """Conflict when there is one of this name."""
 
-    def watch_pods(self, namespace: str, selector: Selector, stop: Event) -> Iterator[Observation]: ...
+    def watch_pods(
+        self, namespace: str, selector: Selector, stop: Event, current: bool = True
+    ) -> Iterator[Observation]:
+        """``current``: begins with what is there now; else with what the API server remembers. That may be older, and
+        costs a busy server next to nothing: it asks etcd for nothing, and waits for nothing."""
 
     def watch_workload(self, namespace: str, name: str, stop: Event) -> Iterator[Observation]:
         """Both watches go on for ever: they reconnect, relist after a 410 and report what vanished in

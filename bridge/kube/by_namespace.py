@@ -56,8 +56,10 @@ class ByNamespace:
     def create_event(self, namespace: str, event: Object) -> Object:
         return self._of(namespace).create_event(namespace, event)
 
-    def watch_pods(self, namespace: str, selector: Selector, stop: Event) -> Iterator[Observation]:
-        return self._of(namespace).watch_pods(namespace, selector, stop)
+    def watch_pods(
+        self, namespace: str, selector: Selector, stop: Event, current: bool = True
+    ) -> Iterator[Observation]:
+        return self._of(namespace).watch_pods(namespace, selector, stop, current)
 
     def watch_workload(self, namespace: str, name: str, stop: Event) -> Iterator[Observation]:
         return self._of(namespace).watch_workload(namespace, name, stop)

@@ -98,8 +98,10 @@ class KubernetesClient:
     def create_event(self, namespace: str, event: Object) -> Object:
         return slim(self._transport.call(Request("POST", _event_path(namespace), body=event)))
 
-    def watch_pods(self, namespace: str, selector: Selector, stop: Event) -> Iterator[Observation]:
-        return iter(Watch(self._transport, _pods(namespace), _query(selector), stop))
+    def watch_pods(
+        self, namespace: str, selector: Selector, stop: Event, current: bool = True
+    ) -> Iterator[Observation]:
+        return iter(Watch(self._transport, _pods(namespace), _query(selector), stop, current))
 
     def watch_workload(self, namespace: str, name: str, stop: Event) -> Iterator[Observation]:
         return iter(Watch(self._transport, _workloads(namespace), _query(Selector(name=name)), stop))

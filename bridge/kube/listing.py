@@ -3,7 +3,7 @@
 A consistent list waits three seconds for that memory to be as new as etcd, and reads every object of the namespace from
 etcd then, while it holds the places of ten small requests: a thousand nodes that asked so for their one pod, each again
 and again, kept an API server (1.36) busy for two minutes with answers that came too late. A watch that begins with what
-is there holds one place, waits as long as is needed, and is cut where that ends.
+is there holds one place and is cut where that ends; a memory older than that for three seconds is an error.
 """
 
 from collections.abc import Mapping

@@ -200,7 +200,10 @@ class FakeKubernetes:
                     raise Conflict("it is there already", status=409, reason="AlreadyExists")
             return self.put("event", item)
 
-    def watch_pods(self, namespace: str, selector: Selector, stop: Event) -> Iterator[Observation]:
+    def watch_pods(
+        self, namespace: str, selector: Selector, stop: Event, current: bool = True
+    ) -> Iterator[Observation]:
+        del current  # what the fake remembers is what is there
         return self._watch("pod", namespace, selector, stop)
 
     def watch_workload(self, namespace: str, name: str, stop: Event) -> Iterator[Observation]:

@@ -148,8 +148,9 @@ def test_a_watch_tells_the_present_then_every_change(world: World) -> None:
             pass
         kube.delete_pod(namespace, "w-worker-0", facts.uid)
         assert until(seen, Change.GONE, "w-worker-0")["metadata"]["uid"] == facts.uid
-        again = kube.watch_pods(namespace, Selector(name="other-worker-0"), stop)
-        assert [next(again).change, next(again).change] == [Change.SEEN, Change.SYNCED]
+        for current in (True, False):
+            again = kube.watch_pods(namespace, Selector(name="other-worker-0"), stop, current=current)
+            assert [next(again).change, next(again).change] == [Change.SEEN, Change.SYNCED]
 
 
 def test_stop_ends_a_watch(world: World) -> None:

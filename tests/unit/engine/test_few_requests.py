@@ -15,7 +15,7 @@ from bridge.engine.logs import LogHub
 from bridge.engine.node_reading import NodeReadings
 from bridge.engine.node_work import NodeWork
 from bridge.engine.replacing import replace
-from bridge.engine.state import Phase, new_run
+from bridge.engine.state import Phase, Unattended, new_run
 from bridge.errors import NotFound, Unavailable
 from bridge.kube.api import Change, Observation
 from tests.fakes.kubelet import FakeKubelet
@@ -107,6 +107,18 @@ def test_the_watch_tells_what_was_deleted_and_what_vanished() -> None:
     assert told == [("u", True), ("u", False)]
 
 
+def test_only_a_release_is_content_with_what_the_api_server_remembers() -> None:
+    """It has `ProveGone`. A prolog has none; nor has what a daemon without a journal found."""
+    kube, asked = FakeKubernetes(), list[object]()
+    kube.watch_pods = lambda *told: asked.append(told[-1]) or iter(())  # type: ignore[method-assign, func-returns-value]
+    work = ClusterWork(CONFIG, kube, LogHub(kube), tuple).works()[do.WatchPods]
+    live = member().began().run
+    released = replace(live, phase=Phase.RELEASE)
+    for run in (live, released, replace(released, unattended=Unattended())):
+        work(Task(run, do.WatchPods(run.name, run.own_pod_name), lambda _event: None))
+    assert asked == [True, False, True]
+
+
 @pytest.mark.parametrize(("count", "second", "last"), [(64, 1.01, 1.63), (1024, 1.16, 164.68)])
 def test_where_the_batch_node_is_away_the_others_delete_one_after_another(
     count: int, second: float, last: float
@@ -190,7 +202,7 @@ def test_what_a_thousand_nodes_begin_with_is_spread(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(random, "uniform", lambda _least, most: most)
     nodes = tuple(f"compute{number}" for number in range(1, 1025))
     for node, activity, spread in (
-        ("compute7", do.WatchPods("w", "p"), 0.512),
+        ("compute7", do.WatchPods("w", "p"), 4.352),
         ("compute7", do.WatchWorkload("w"), 0.512),
         ("compute7", do.LookForWorkload("w", 1, 0), 0.512),
         ("compute7", do.OpenGate("p", "u", "[]", 0), 0.0),

@@ -50,6 +50,19 @@ def test_one_request_tells_what_is_there_and_goes_on(server: ScriptedServer, con
     assert asked.query["labelSelector"] == "l=v"
 
 
+def test_what_the_server_remembers_is_enough_where_that_is_said(
+    server: ScriptedServer, connect: Connect, stop: Event
+) -> None:
+    """It asks etcd for nothing then, and waits for nothing."""
+    begun = event("ADDED", pod("a", version=3)) + all_told(7)
+    server.answers(Stream((begun,), "cut"), Stream((event("ADDED", pod("b", version=8)),), "hang"))
+    seen = connect(server.url).watch_pods("ns", Selector(), stop, current=False)
+    assert take(seen, 3) == [("seen", "uid-a"), ("synced", ""), ("seen", "uid-b")]
+    first, then = (each.query for each in server.received)
+    assert (first["resourceVersion"], first["sendInitialEvents"]) == ("0", "true")
+    assert then["resourceVersion"] == "7" and "sendInitialEvents" not in then
+
+
 def test_it_goes_on_from_where_it_was(server: ScriptedServer, connect: Connect, stop: Event) -> None:
     server.answers(Stream((all_told(7),), "cut"), Stream((event("ADDED", pod("a", version=8)),), "hang"))
     assert take(connect(server.url).watch_pods("ns", Selector(), stop), 2) == [("synced", ""), ("seen", "uid-a")]
