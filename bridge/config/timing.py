@@ -14,7 +14,8 @@ class Timing(Section):
     """Between two looks at the job in slurmctld while a prolog waits, and so how late a cancel is noticed; up to
     six times as much while slurmctld does not answer."""
     member_patience: Seconds = 10.0
-    """A node other than the batch node that has seen no workload for so long lets its prolog go."""
+    """A node other than the batch node that has seen no workload for so long lets its prolog go; a second later for
+    each hundred nodes of a large run."""
     breaker_after: Seconds = 60.0
     """After so long without an answer of the API server, a prolog that begins does not wait for its deadline."""
     breaker_patience: Seconds = 10.0

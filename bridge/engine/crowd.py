@@ -13,7 +13,9 @@ _EACH_RANK = 0.01  # seconds more: where the batch node is away, not all nodes d
 _CASCADE_PATIENCE = 2.0  # seconds a node leaves the deletion of its pod to the garbage collector
 _EACH_POD = 0.05  # seconds more for each rank: the collector may send some 20 requests a second, we as many beside it
 _EACH_NODE = 0.0005  # seconds for each node of a run over which what all of them begin with at once is spread
-_EACH_NODE_RELEASED = 0.01  # the same beyond a small run for pods that are going to go: no script waits for that
+_EACH_NODE_BEGUN = 0.004  # more of them beyond a small run for pods that are to come: the last one comes much later
+_EACH_NODE_RELEASED = 0.01  # the same for pods that are going to go: no script waits for that
+_EACH_NODE_UNTOLD = 0.01  # seconds more beyond a small run until a node that has seen nothing of it looks, or leaves
 _LONGEST_DELAY = 5.0  # seconds between two attempts
 _LONGEST_EACH_NODE = 0.02  # seconds for each node, where that is longer
 
@@ -42,13 +44,23 @@ def cascade_patience(run: Run) -> float:
     return _CASCADE_PATIENCE + _EACH_POD * (run.rank or 0)
 
 
+def untold(run: Run) -> float:
+    """Seconds more than of a small run until a node that has seen nothing of it stops waiting. In them all look for it,
+    one after the other."""
+    return _EACH_NODE_UNTOLD * _beyond_small(run)
+
+
 def spread(run: Run, *, of_pods: bool) -> float:
     """Seconds over which the nodes spread a request that all of them have at once; `of_pods`: for their pods."""
-    waits = of_pods and run.phase is Phase.RELEASE
-    more = _EACH_NODE_RELEASED * max(0, len(run.nodes) - SMALL) if waits else 0.0
-    return _EACH_NODE * len(run.nodes) + more
+    more = _EACH_NODE_RELEASED if run.phase is Phase.RELEASE else _EACH_NODE_BEGUN
+    return _EACH_NODE * len(run.nodes) + (more * _beyond_small(run) if of_pods else 0.0)
 
 
 def longest_delay(run: Run) -> float:
     """Seconds between two attempts at the most: the nodes of a large run keep the server busy themselves."""
     return max(_LONGEST_DELAY, _LONGEST_EACH_NODE * len(run.nodes))
+
+
+def _beyond_small(run: Run) -> int:
+    """Nodes."""
+    return max(0, len(run.nodes) - SMALL)

@@ -5,7 +5,7 @@ A ladder of guards; each ends in a verdict, an answer, or in going on waiting. O
 """
 
 from bridge.config import Config
-from bridge.engine import drain, own_node, progress
+from bridge.engine import crowd, drain, own_node, progress
 from bridge.engine.ending import Ending, ending_of, requeue_of, told
 from bridge.engine.placing import rendered
 from bridge.engine.replacing import replace
@@ -59,7 +59,7 @@ def _member_is_done(config: Config, run: Run, at: float) -> bool:
     come_and_gone = run.workload_failed and pod is None
     taken_back = (deleting or come_and_gone or run.rank in run.lost) and not own_node.is_being_judged(run)
     unseen = run.workload_seen_at is None and pod is None
-    never_came = unseen and at >= run.began + config.timing.member_patience
+    never_came = unseen and at >= run.began + config.timing.member_patience + crowd.untold(run)
     return started or taken_back or never_came or run.batch_lost or at >= run.began + config.timing.prolog_deadline
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from bridge.config import Config
 from bridge.engine import activities as do
-from bridge.engine import drain, own_node, progress, wanted_release
+from bridge.engine import crowd, drain, own_node, progress, wanted_release
 from bridge.engine.activities import Activity
 from bridge.engine.prolog import SETTLE_LIMIT, believed_at, last_moment, minutes_waited
 from bridge.engine.slurm_side import slurm_side
@@ -172,7 +172,7 @@ def _prolog_moments(config: Config, run: Run, at: float) -> Iterator[float]:
     yield from (moment for moment in due if moment is not None)
     yield last_moment(config, run)
     yield run.began + config.timing.prolog_deadline
-    yield run.began + config.timing.member_patience
+    yield run.began + config.timing.member_patience + crowd.untold(run)
     if run.judged_at is not None:
         yield run.judged_at + SETTLE_LIMIT
         yield run.judged_at + drain.PATIENCE

@@ -52,17 +52,18 @@ def _lacks_own_pod(run: Run) -> bool:
 def _looks(run: Run, at: float) -> int:
     """How often the workload should have been looked for by now."""
     waited = at - run.began
-    if waited < _GANG_LOOK:
+    if waited < _look_moment(run, 0):
         return 0
     return 1 + max(0, 1 + int((waited - _look_moment(run, 1)) // _look_period(run)))
 
 
 def _look_moment(run: Run, number: int) -> float:
-    """Seconds from the beginning to this look. The first is everybody's, before `timing.member_patience` is over."""
+    """Seconds from the beginning to this look. Behind the first one a node that has seen nothing of the run stops
+    waiting."""
     if number == 0:
-        return _GANG_LOOK
+        return _GANG_LOOK + crowd.untold(run) * crowd.turn(run)
     period = _look_period(run)
-    return _GANG_LOOK + period * (crowd.turn(run) + number - 1)
+    return _GANG_LOOK + crowd.untold(run) + period * (crowd.turn(run) + number - 1)
 
 
 def _look_period(run: Run) -> float:

@@ -4,6 +4,8 @@ watch tells grows with the pods of the run, and is told only in the epilog."""
 import copy
 from dataclasses import replace
 
+import pytest
+
 from bridge import wellknown
 from bridge.engine import activities as do
 from bridge.engine import events
@@ -14,7 +16,7 @@ from bridge.engine.state import Answer, Phase, Run, Workload
 from bridge.engine.wanted import next_wake, wanted
 from tests.fakes.kubernetes import FakeKubernetes
 
-from .story import CONFIG, START, Story, member, pod, ready
+from .story import CONFIG, START, Story, allocation, member, pod, ready
 
 NAMESPACE = CONFIG.kubernetes.namespace
 WORKLOAD = {
@@ -74,8 +76,10 @@ def test_a_thousand_nodes_look_once_and_then_take_turns() -> None:
     numbers = []
     for rank in (1, 511, 1023):
         run = replace(began, nodes=nodes, allocation=replace(began.allocation, nodes=nodes, node=nodes[rank]))
-        assert (run.rank, _looked_by(run, 7.9), _looked_by(run, 8.0)) == (rank, 0, 1)
-        numbers.append([_looked_by(run, seconds) for seconds in (60.0, 120.0, 168.0, 330.0)])
+        first = 8.0 + 9.6 * (rank + 1) / 1024
+        assert (run.rank, _looked_by(run, first - 0.01), _looked_by(run, first + 0.01)) == (rank, 0, 1)
+        assert next_wake(CONFIG, run, run.began) == pytest.approx(run.began + first)
+        numbers.append([_looked_by(run, seconds) for seconds in (60.0, 130.0, 177.7, 340.0)])
         wake = next_wake(CONFIG, run, run.began + 60.0)
         assert wake is not None and _looked_by(run, wake - run.began) >= _looked_by(run, 60.0)
     assert numbers == [[2, 2, 2, 4], [1, 2, 2, 3], [1, 1, 2, 3]]
@@ -92,6 +96,14 @@ def _looked_by(run: Run, seconds: float) -> int:
 def test_a_workload_that_never_came_keeps_nobody() -> None:
     story = waiting().after(9.9)
     assert story.answer() is None
+    assert story.after(0.2).answer() == Answer(0)
+
+
+def test_a_thousand_nodes_wait_longer_for_a_workload_that_never_comes() -> None:
+    """Until each of them has looked for it, which they do one after the other."""
+    nodes = tuple(f"compute{number}" for number in range(1, 1025))
+    story = Story(allocation(nodes, "compute2")).began().tell(events.NodeProven(100.0, 2))
+    assert story.after(19.5).answer() is None
     assert story.after(0.2).answer() == Answer(0)
 
 
