@@ -15,7 +15,7 @@ _EACH_POD = 0.05  # seconds more for each rank: the collector may send some 20 r
 _EACH_NODE = 0.0005  # seconds for each node of a run over which what all of them begin with at once is spread
 _EACH_NODE_BEGUN = 0.004  # more of them beyond a small run for pods that are to come: the last one comes much later
 _EACH_NODE_RELEASED = 0.01  # the same for pods that are going to go: no script waits for that
-_EACH_NODE_UNTOLD = 0.01  # seconds more beyond a small run until a node that has seen nothing of it looks, or leaves
+_EACH_NODE_QUEUED = 0.01  # seconds for each node beyond a small run that looks for what does not come
 _LONGEST_DELAY = 5.0  # seconds between two attempts
 _LONGEST_EACH_NODE = 0.02  # seconds for each node, where that is longer
 
@@ -44,10 +44,9 @@ def cascade_patience(run: Run) -> float:
     return _CASCADE_PATIENCE + _EACH_POD * (run.rank or 0)
 
 
-def untold(run: Run) -> float:
-    """Seconds more than of a small run until a node that has seen nothing of it stops waiting. In them all look for it,
-    one after the other."""
-    return _EACH_NODE_UNTOLD * _beyond_small(run)
+def queue(run: Run) -> float:
+    """Seconds in which all nodes of a run that waits ask for something, one after the other; 0 for a small one."""
+    return _EACH_NODE_QUEUED * _beyond_small(run)
 
 
 def spread(run: Run, *, of_pods: bool) -> float:

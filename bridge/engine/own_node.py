@@ -5,6 +5,7 @@ of one of theirs a moment ago, it is taken for one that all share, the wait goes
 """
 
 from bridge.config import Config
+from bridge.engine import crowd
 from bridge.engine.replacing import replace
 from bridge.engine.state import Judgement, Run
 from bridge.job.faults import Verdict
@@ -53,7 +54,7 @@ def why_in_service(run: Run) -> str:
 def _next_look(config: Config, run: Run, at: float) -> float:
     patience = config.timing.node_patience
     if run.looks == 0:
-        return run.began + patience
+        return run.began + patience + crowd.queue(run) * crowd.turn(run)
     if run.node_fault is not None:
         return at + patience / _CONFIRMATIONS
     return at + patience * min(2.0 ** (run.looks - 1), _LONGEST)

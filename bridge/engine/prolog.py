@@ -59,7 +59,7 @@ def _member_is_done(config: Config, run: Run, at: float) -> bool:
     come_and_gone = run.workload_failed and pod is None
     taken_back = (deleting or come_and_gone or run.rank in run.lost) and not own_node.is_being_judged(run)
     unseen = run.workload_seen_at is None and pod is None
-    never_came = unseen and at >= run.began + config.timing.member_patience + crowd.untold(run)
+    never_came = unseen and at >= run.began + config.timing.member_patience + crowd.queue(run)
     return started or taken_back or never_came or run.batch_lost or at >= run.began + config.timing.prolog_deadline
 
 

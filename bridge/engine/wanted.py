@@ -172,7 +172,7 @@ def _prolog_moments(config: Config, run: Run, at: float) -> Iterator[float]:
     yield from (moment for moment in due if moment is not None)
     yield last_moment(config, run)
     yield run.began + config.timing.prolog_deadline
-    yield run.began + config.timing.member_patience + crowd.untold(run)
+    yield run.began + config.timing.member_patience + crowd.queue(run)
     if run.judged_at is not None:
         yield run.judged_at + SETTLE_LIMIT
         yield run.judged_at + drain.PATIENCE

@@ -61,9 +61,9 @@ def _look_moment(run: Run, number: int) -> float:
     """Seconds from the beginning to this look. Behind the first one a node that has seen nothing of the run stops
     waiting."""
     if number == 0:
-        return _GANG_LOOK + crowd.untold(run) * crowd.turn(run)
+        return _GANG_LOOK + crowd.queue(run) * crowd.turn(run)
     period = _look_period(run)
-    return _GANG_LOOK + crowd.untold(run) + period * (crowd.turn(run) + number - 1)
+    return _GANG_LOOK + crowd.queue(run) + period * (crowd.turn(run) + number - 1)
 
 
 def _look_period(run: Run) -> float:

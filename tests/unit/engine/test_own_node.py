@@ -10,7 +10,7 @@ from bridge.errors import Unavailable
 from bridge.job.faults import Verdict
 
 from .node import Node
-from .story import CONFIG, Story, batch, member, pod, ready, record
+from .story import CONFIG, Story, allocation, batch, member, pod, ready, record
 from .world import NAMESPACE, World
 
 PATIENCE = CONFIG.timing.node_patience
@@ -53,6 +53,15 @@ def test_a_quick_start_costs_no_look() -> None:
 
 def test_a_node_that_is_well_is_looked_at_ever_more_seldom() -> None:
     assert looks_within(waiting(), 290) == [PATIENCE * times for times in (1, 2, 4, 8)]
+
+
+def test_a_thousand_nodes_look_one_after_the_other() -> None:
+    """All pods of a large run need longer than the patience, and all nodes wait for them."""
+    nodes = tuple(f"compute{number}" for number in range(1, 1025))
+    for rank, first in ((1, PATIENCE), (1023, PATIENCE + 9.6)):
+        story = Story(allocation(nodes, nodes[rank])).began().tell(events.NodeProven(100.0, 2)).workload()
+        story.sees(pod(rank, gate=None, node=nodes[rank]))
+        assert looks_within(story, 100) == pytest.approx([first, first + PATIENCE], abs=0.11)
 
 
 def test_the_batch_node_looks_too_until_its_own_pod_has_started() -> None:
