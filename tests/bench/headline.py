@@ -31,9 +31,10 @@ _FIVE = (
         "{own-share/two watchers apart} ms between two watchers of the same pod",
     ),
     (
-        "requests of a run: API server (batch node, each other node), slurmctld",
-        "{requests/batch node} and {requests/other node}, {slurmctld/ours}",
-        "{requests/kubectl} of kubectl for a run of two nodes,"
+        "requests + watches of a run at the API server (batch node, each other node); requests at slurmctld",
+        "{requests/batch node} + {requests/batch node, watch} and {requests/other node} + {requests/other node, watch};"
+        " {slurmctld/ours}",
+        "{requests/kubectl} + {requests/kubectl, watch} of kubectl for a run of two nodes;"
         " {slurmctld/a prolog that asks once a second} of a prolog that asks every second",
     ),
     (
