@@ -1,33 +1,49 @@
 """`python -m tests.chaos --seed N --lifecycles N`: on the stack of this checkout, which is started if it is not up.
 
-Exit code 1 where a law was broken. What happened goes to a folder of OUT, and what a person needs to understand it.
+Many lifecycles are done in pieces, each by a seed of its own. Pieces that this product has behind it already are not
+done again: a run that was interrupted goes on where it was. Exit code 1 where a law was broken. What happened goes to a
+folder of OUT for each piece, and what a person needs to understand it.
 """
 
 import argparse
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.integration.stack import STACK, Stack
 
-from .piece import Pace, run
+from .piece import Pace, commit, reports, run
+from .summary import page
 
 
 def main() -> int:
-    """One piece."""
+    """All pieces, one after the other."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
-    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--seed", type=int, required=True, help="of the first piece; the next one has the next")
     parser.add_argument("--lifecycles", type=int, required=True)
+    parser.add_argument("--piece", type=int, default=500, help="lifecycles of a piece")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--faults", type=float, default=Pace.faults, help="seconds between two, on average")
     parser.add_argument("--failpoints", type=float, default=Pace.failpoints, help="the same, on each node")
     asked = parser.parse_args()
     subprocess.run([STACK, "up"], check=True, stdout=sys.stderr)
     stack = Stack(Stack.describe())
-    stack.make_clean()
-    report = run(stack, asked.seed, asked.lifecycles, asked.out, Pace(asked.faults, asked.failpoints))
-    print(report)
-    return 1 if report.violations else 0
+    for seed, lifecycles in pieces(asked.seed, asked.lifecycles, asked.piece):
+        if any((done["seed"], done["lifecycles"]) == (seed, lifecycles) for done in reports(asked.out, commit())):
+            continue
+        stack.make_clean()
+        print(run(stack, seed, lifecycles, asked.out, Pace(asked.faults, asked.failpoints)), flush=True)
+    done = reports(asked.out, commit())
+    print("\n".join(page(done)))
+    return 1 if any(report["violations"] for report in done) else 0
+
+
+def pieces(seed: int, lifecycles: int, most: int) -> Iterator[tuple[int, int]]:
+    """Seed and lifecycles of each."""
+    for first in range(0, lifecycles, most):
+        yield seed, min(most, lifecycles - first)
+        seed += 1
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from .plan import Lifecycle, PodLife, pod_life
 from .site import site
 
 _ROOT = Path(__file__).parents[2]
+_PRODUCT = ("bridge", "slurm", "rbac")
 _WAITING = 1.25  # jobs for each node: some always wait
 
 
@@ -99,9 +100,12 @@ def reports(out: Path, of: str) -> list[dict[str, Any]]:
 
 
 def commit() -> str:
-    """Of this checkout, short."""
-    words = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(words, cwd=_ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    """The last one that changed what is tested, short; with a + where the checkout differs from it."""
+    return _git("log", "-1", "--format=%h", "--", *_PRODUCT) + ("+" if _git("status", "--short", *_PRODUCT) else "")
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=_ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _report(driver: Driver, found: list[Violation], began: float) -> Report:
