@@ -31,7 +31,9 @@ _SERVICES = {
     Harm.OPERATOR: "training-operator",
     Harm.SCHEDULER: "kube-scheduler",
 }
-_ENDED = re.compile(r"COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|DEADLINE|BOOT_FAIL")
+# A job that is cancelled while it goes back into the queue keeps the last one in accounting (seen with 24.11.5).
+_ENDED = re.compile(r"COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|DEADLINE|BOOT_FAIL|REQUEUED")
+_ALL_TOLD = re.compile(r"^DBD Agent queue size: 0$", re.MULTILINE)  # of sdiag: slurmctld owes accounting nothing
 
 
 @dataclass
@@ -245,6 +247,9 @@ class Driver:
     # -- the end
 
     def _is_accounted(self) -> bool:
+        """Asked when no job is there any more."""
+        if not _ALL_TOLD.search(self._ask("sdiag") or ""):
+            return False
         rows = self._rows()
         return all(_ENDED.match(rows[job][0]) for job in self._jobs if job in rows) and self._jobs.keys() <= rows.keys()
 
