@@ -2,7 +2,8 @@
 
 A run whose epilog ended without proof still may hold this node's GPUs. Until it is proven gone no prolog, of
 whatever job, is let through; the hooks that wait here are root and can do the missing scan. A job id that
-came back with another start is another run: the older one has to be gone first, too.
+came back with another start is another run: the older one has to be gone first, too. Nor does it open the door that a
+run is known: its workload, made by another node, may have been found here while its own prolog still waits.
 """
 
 from collections.abc import Mapping
@@ -73,7 +74,7 @@ class Door:
         ended = tuple(run.key for run in runs.values() if _slurm_has_ended(run, hook))
         if ended:
             return Admission(tuple((key, events.EpilogBegan(at)) for key in ended))
-        blockers = [run for run in runs.values() if _may_hold(run, desk)]
+        blockers = [run for run in runs.values() if _may_hold(run, hook, desk)]
         try:
             allocation = from_environ(hook.request.env) if hook.request.bridge else None
         except AllocationError as error:
@@ -83,9 +84,10 @@ class Door:
             return self._wait(hook, blockers, at) if blockers else Admission(answer=Answer(0))
         key = _key(allocation)
         known = runs.get(key)
-        if known is not None and _is_start_of(known, allocation):
+        is_same = known is not None and _is_start_of(known, allocation)
+        if known is not None and is_same and not _only_adopted(known):
             return self._let_in(hook, key, allocation, at)
-        if known is not None and known.phase in (Phase.PROLOG, Phase.RUNNING):
+        if known is not None and not is_same and known.phase in (Phase.PROLOG, Phase.RUNNING):
             return Admission(((key, events.EpilogBegan(at)),))
         if known is not None and known.phase is Phase.RELEASE and known not in blockers:
             blockers.append(known)
@@ -93,7 +95,7 @@ class Door:
             return self._wait(hook, blockers, at)
         if known is None and _live(runs) >= LIVE_RUNS:
             return self._wait_for_room(hook, at)
-        return self._let_in(hook, key, allocation, hook.arrived, forget=None if known is None else key)
+        return self._let_in(hook, key, allocation, hook.arrived, forget=None if known is None or is_same else key)
 
     def _let_in(
         self, hook: Hook, key: RunKey, allocation: Allocation, at: float, forget: RunKey | None = None
@@ -150,9 +152,26 @@ def credential(hook: Hook) -> Credential | None:
     return Credential(user, hook.request.token)
 
 
-def _may_hold(run: Run, desk: Desk) -> bool:
-    """Whether nobody is at work on this run's release any more, and it never was proven."""
-    return run.phase is Phase.RELEASE and not desk.waiting(run.key, "epilog")
+def _may_hold(run: Run, hook: Hook, desk: Desk) -> bool:
+    """Whether this run was never proven gone, and nobody is at work on that any more; or is, while Slurm gives to this
+    hook's job what the run may have: a slurmctld that has lost a job ends it and takes its nodes for idle (24.11)."""
+    if run.phase is not Phase.RELEASE:
+        return False
+    return not desk.waiting(run.key, "epilog") or (_has_gpus(hook) and _may_have_gpus(run))
+
+
+def _only_adopted(run: Run) -> bool:
+    """Whether no prolog has brought this run to this node's daemon."""
+    return run.adopted and run.phase is Phase.RUNNING
+
+
+def _has_gpus(hook: Hook) -> bool:
+    return bool(hook.request.env.get("SLURM_JOB_GPUS"))
+
+
+def _may_have_gpus(run: Run) -> bool:
+    """A run that has some has all of its node; of one that only a bare epilog told us about nobody knows."""
+    return run.allocation is None or run.allocation.gpus_here > 0
 
 
 def _slurm_has_ended(run: Run, hook: Hook) -> bool:
@@ -163,7 +182,7 @@ def _slurm_has_ended(run: Run, hook: Hook) -> bool:
         return False
     if run.key.job_id == hook.job_id:
         return run.key.restart < _restart(hook)
-    return run.allocation.gpus_here > 0 and bool(hook.request.env.get("SLURM_JOB_GPUS"))
+    return _may_have_gpus(run) and _has_gpus(hook)
 
 
 def _restart(hook: Hook) -> int:

@@ -253,6 +253,8 @@ class Engine:
             return
         remember(self._runs, before, after)
         self._touched.add(key)
+        if before is not None and before.adopted and not after.adopted:
+            self._stop_all_of(key)
         if after.phase is Phase.RELEASED and (before is None or before.phase is not Phase.RELEASED):
             self._reception.proven_gone(after.mark)
         self._ledger.enter(before, after, event)
@@ -262,6 +264,13 @@ class Engine:
         if unknown and self._executor is not None:
             with structlog.contextvars.bound_contextvars(run=str(key), job=key.job_id):
                 self._executor.health.note_unknown(unknown)
+
+    def _stop_all_of(self, key: RunKey) -> None:
+        """Its prolog begins a run anew that was adopted, and knows nothing of what its watches have told: they begin
+        anew, too."""
+        assert self._executor is not None
+        for activity in self._active.pop(key, frozenset()):
+            self._executor.stop(key, activity)
 
     def _arrive(self, hook: Hook) -> None:
         remaining = max(0.0, self._door.deadline(hook) - clock.now())

@@ -156,6 +156,38 @@ def test_a_prolog_that_is_in_comes_in_again_whatever_has_happened_meanwhile(worl
     assert [node.epilog(job).exit() for node in (first, second)] == [0, 0]
 
 
+def test_a_job_with_gpus_waits_for_an_epilog_at_work_on_a_run_that_has_them(world: World) -> None:
+    """slurmctld has lost the run's job: it has slurmd end it, and takes the node for idle at once."""
+    node, job, following = world.node(), world.job(), world.job(id=8)
+    world.running(node, job)
+    epilog = node.epilog(job, may_scan=False)
+    assert epilog.asked_to_scan.wait(5)
+    hook = node.prolog(following)
+    eventually(lambda: node.engine.waiting_hooks == 2)
+    assert following.key not in node.engine.runs
+    epilog.may_scan.set()
+    assert epilog.exit() == hook.exit() == 0
+    assert node.epilog(following).exit() == 0
+
+
+def test_a_run_that_is_found_while_its_prolog_waits_comes_in_no_sooner(world: World) -> None:
+    """Another node has made its workload, and its hook has left the marker."""
+    first, second = world.node("n1"), world.node("n2", epilog_deadline=LONG, reconcile_period=0.03)
+    earlier, job = world.job("n2"), world.job("n1", "n2", id=8)
+    unproven(world, second, earlier)
+    hooks = [first.prolog(job), second.prolog(job, [ALIVE])]
+    eventually(lambda: len(world.pods()) == 2)
+    second.reconciler.reconcile()
+    second.until(lambda run: run.adopted, job)
+    eventually(lambda: len(hooks[1].scanned) > 2)
+    assert second.run(job).adopted and second.run(earlier).phase is Phase.RELEASE
+    assert world.pods()[1]["spec"]["schedulingGates"]
+    hooks[1].finds = ()
+    assert [hook.exit() for hook in hooks] == [0, 0]
+    assert second.run(earlier).phase is Phase.RELEASED
+    assert [node.epilog(job).exit() for node in (first, second)] == [0, 0]
+
+
 def test_gpus_given_to_another_job_end_a_run_whose_epilog_never_came(world: World) -> None:
     """slurmctld waits for no epilog of a node that was down, and gives its GPUs to the next job."""
     node, old, new = world.node(), world.job(id=7), world.job(id=8)
