@@ -213,10 +213,12 @@ class Driver:
             self._strike(fault)
 
     def _note(self, fault: Fault) -> None:
-        """Whom it may keep from working, and how long."""
-        nodes = self.site.stack.nodes
+        """Whom it may keep from working, and how long; and who has no token then."""
+        nodes, history = self.site.stack.nodes, self.site.history
         for node in nodes if fault.harm in _SERVICES else [nodes[fault.node]]:
-            self.site.history.trouble(node, time.time(), fault.seconds + _RECOVERY)
+            history.trouble(node, time.time(), fault.seconds + _RECOVERY)
+            if fault.harm in (Harm.DAEMON_KILLED, Harm.SLURMCTLD):
+                history.tokenless.setdefault(node, []).append(time.time())
 
     def _strike(self, fault: Fault) -> None:
         node = self.site.stack.nodes[fault.node]

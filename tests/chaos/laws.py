@@ -9,15 +9,17 @@ from itertools import pairwise
 
 from bridge.slurm import comment
 
-from .history import History, Hook, Pod
+from .history import Drain, History, Hook, Pod
 from .plan import Kind, Lifecycle
 
 _LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
 _WELL = (Kind.SUCCESS, Kind.SLOW_PULL)
 _LONG = 150.0  # seconds; a pull takes 25, a fault 6, and several meet
 _MOMENT = 2.0  # seconds that a daemon without trouble has to tell slurmctld of a job
-_CALM = 12.0  # seconds without trouble in which one that had some tells it: it tries again after 5 at the latest
-_BLAME = 120.0  # seconds after its own fault in which a node may be drained for it
+_AGAIN = 1.5  # so many times as long as it has tried in vain until it tries again, jitter among it
+_LONGEST_AGAIN = 75.0  # seconds until then at most
+_MINTED = 15.0  # seconds around a prolog's beginning in which its hook may have failed to bring a token
+_BLAME = 30.0  # seconds from a hook's failure to the drain, and from what made it fail to its beginning
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,18 @@ def one_holder(history: History) -> Iterator[Violation]:
 
 
 def no_drain(history: History) -> Iterator[Violation]:
-    """No node drained unless the fault was that node's."""
+    """No node drained unless the fault was that node's: what has struck there was its own, and a hook failed of it."""
     for drain in history.drains:
-        if not any(0 <= drain.at - fault <= _BLAME for fault in history.own.get(drain.node, [])):
+        of_node = (hook for hook in history.hooks if hook.node == drain.node)
+        if not any(_is_to_blame(hook, drain, history.own.get(drain.node, [])) for hook in of_node):
             yield Violation("no drain", drain.reason, drain.at, node=drain.node)
+
+
+def _is_to_blame(hook: Hook, drain: Drain, own: list[float]) -> bool:
+    ended = drain.at if hook.ended is None else hook.ended
+    if hook.code == 0 or not -_LAG <= drain.at - ended <= _BLAME:
+        return False
+    return any(hook.began - _BLAME <= fault <= ended + _LAG for fault in own)
 
 
 def all_told(history: History) -> Iterator[Violation]:
@@ -128,7 +138,7 @@ def all_told(history: History) -> Iterator[Violation]:
 
 
 def _could_be_told(history: History, job: int) -> bool:
-    """Whether its batch node had the time: all its life without trouble, or enough of it in one piece."""
+    """Whether its batch node had a token of its owner, and time without trouble."""
     of_job = sorted((hook for hook in history.hooks if hook.job == job), key=lambda hook: hook.began)
     batch = min((hook.node for hook in of_job), key=lambda node: (len(node), node))
     begun = next((hook for hook in reversed(of_job) if (hook.node, hook.phase) == (batch, "prolog")), None)
@@ -136,17 +146,21 @@ def _could_be_told(history: History, job: int) -> bool:
         return False
     trained = begun.ended
     over = next((hook.began for hook in of_job if hook.phase == "epilog" and hook.began > trained), trained)
-    troubles = history.troubles.get(batch, [])
-    is_calm = not any(began < over and ended > begun.began - _CALM for began, ended in troubles)
-    return over - trained > _MOMENT if is_calm else _longest(trained, over, troubles) > _CALM
+    tokenless = history.tokenless.get(batch, [])
+    if any(begun.began - _MINTED <= at <= over for at in tokenless) and not history.ended[job].output:
+        return False  # an `attach` would have brought one
+    return _had_time(trained, over, history.troubles.get(batch, []))
 
 
-def _longest(began: float, ended: float, without: list[tuple[float, float]]) -> float:
-    """The longest stretch between two times that none of these touches."""
-    longest, at = 0.0, began
-    for first, last in sorted(without):
-        longest, at = max(longest, min(first, ended) - at), max(at, last)
-    return max(longest, ended - at)
+def _had_time(began: float, ended: float, troubles: list[tuple[float, float]]) -> bool:
+    """Whether between two times there is a stretch without trouble that is long enough: who has tried in vain for long
+    does not try again at once."""
+    at = began
+    for first, last in [*sorted(troubles), (ended, ended)]:
+        if min(first, ended) - at > _MOMENT + min(_LONGEST_AGAIN, _AGAIN * (at - began)):
+            return True
+        at = max(at, last)
+    return False
 
 
 def _over(history: History, job: int) -> float:

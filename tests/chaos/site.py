@@ -31,7 +31,8 @@ from .proxy import Proxy
 from .watch import Object, watching
 
 _UNITS = ("kubelet", "gpu-plugin", "containerd")
-_HARMED = 15.0  # seconds after a strike: a failpoint may hang for twelve
+# Seconds after a strike of each harm until the daemon is at its work again.
+_HARMED = {"late": 1.0, "twice": 1.0, "fail": 1.0, "hang": 14.0, "kill": 15.0}
 _FAKE = "kwok.x-k8s.io/node"
 _CA = "/etc/slurm-k8s-bridge/chaos-ca.pem"
 # Bash reads its clock without starting a program.
@@ -130,11 +131,19 @@ class _Scribe:
             case {"event": "struck", "name": name, "at": at}:
                 assert self.arming is not None
                 self.arming.hear(node, name)
-                self._history.trouble(node, at, _HARMED)
-                if "-hook." in name:
-                    self._history.own.setdefault(node, []).append(at)
+                self._struck(node, name, at)
             case {"event": "misunderstood"}:
                 raise AssertionError(line)
+
+    def _struck(self, node: str, name: str, at: float) -> None:
+        """A hook that fails is its node's own fault; a daemon that ends loses what it has in memory alone."""
+        harm, history = name.partition("-")[0], self._history
+        if "-hook." not in name:
+            history.trouble(node, at, _HARMED[harm])
+        elif harm in ("kill", "fail"):
+            history.own.setdefault(node, []).append(at)
+        if name.endswith("-hook.token.mint") or (harm == "kill" and "-hook." not in name):
+            history.tokenless.setdefault(node, []).append(at)
 
     def take_workload(self, told: Object, is_gone: bool) -> None:
         """What the API server tells of a PyTorchJob."""
