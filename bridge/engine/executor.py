@@ -22,6 +22,7 @@ from bridge.job.ids import RunKey
 log = structlog.get_logger()
 
 _FIRST_DELAY = 0.1  # seconds before the second attempt; doubled for each further one
+_LONGEST_REPORT = 60.0  # seconds between two tries to tell slurmctld something: a job may run for days
 _LONGEST_JITTER = 5.0  # seconds more than a server asked for, so that not all that it refused come back at once
 _AT_ONCE = (do.WatchWorkload, do.LookForWorkload, do.WatchPods)
 
@@ -97,7 +98,7 @@ class Executor:
     def _wait(self, task: Task, faults: int) -> float:
         """Seconds before this try."""
         until = self._not_before.get((task.run.key, task.activity.lane), 0.0)
-        return max(_delay(task.run, faults) if faults else _spread(task), until - clock.now())
+        return max(_delay(task, faults) if faults else _spread(task), until - clock.now())
 
     def _run(self, task: Task) -> bool:
         """One try; whether it came to its end."""
@@ -157,6 +158,7 @@ def _failed(activity: Activity, found: Finding) -> events.Failed:
     return events.Failed(clock.now(), what, found.sentence, found.fault.name)
 
 
-def _delay(run: Run, faults: int) -> float:
+def _delay(task: Task, faults: int) -> float:
     """With jitter, so that those whose first try failed together do not come back together."""
-    return min(_FIRST_DELAY * 2.0 ** min(faults - 1, 10), crowd.longest_delay(run)) * random.uniform(0.8, 1.2)
+    longest = _LONGEST_REPORT if isinstance(task.activity, do.Report) else crowd.longest_delay(task.run)
+    return min(_FIRST_DELAY * 2.0 ** min(faults - 1, 10), longest) * random.uniform(0.8, 1.2)

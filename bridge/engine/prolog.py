@@ -9,6 +9,7 @@ from bridge.engine import crowd, drain, own_node, progress
 from bridge.engine.ending import Ending, ending_of, requeue_of, told
 from bridge.engine.placing import rendered
 from bridge.engine.replacing import replace
+from bridge.engine.reporting import saying
 from bridge.engine.state import Answer, Effort, Judgement, Phase, Run, Suspicion, Workload
 from bridge.errors import AllocationError, BridgeError
 from bridge.job.faults import Finding, Verdict, row, runs
@@ -213,7 +214,7 @@ def _is_over_early(run: Run) -> bool:
 def _ready(config: Config, run: Run, at: float) -> Run:
     count, where = len(run.nodes), _where(run)
     sentence = f"{count}/{count} pods ready on {where} after {at - run.began:.1f} s"
-    run = replace(run, ready_at=at, sentence=sentence)
+    run = saying(replace(run, ready_at=at), sentence)
     if config.slurmrest is not None and config.slurmrest.extend_time_limit and _is_limited(run):
         run = replace(run, extend=Effort.WANTED)
     return _answer(run, Answer(0))
@@ -243,7 +244,7 @@ def _settle(config: Config, run: Run, at: float) -> Run:
     if verdict is Verdict.GONE:
         return _answer(run, Answer(0, sentence))
     ending = ending_of(config, run)
-    run = replace(run, sentence=told(run, ending))
+    run = saying(run, told(run, ending))
     if ending is Ending.CANCELLED and run.cancel is Effort.NOT_WANTED:
         run = replace(run, cancel=Effort.WANTED)
     if verdict is Verdict.NODE:

@@ -1,13 +1,13 @@
 """What came of the questions to this node and to slurmctld, and what slurmctld was told."""
 
-from bridge.engine import events
+from bridge.engine import events, reporting
 from bridge.engine.proofs import epilog_began, given_back
 from bridge.engine.replacing import replace
 from bridge.engine.state import Effort, Handlers, Judgement, NodeFault, Phase, Run, Unattended, Workload
 from bridge.job.faults import Verdict, runs, servers
 from bridge.slurm import states
 
-_EFFORTS = 5  # tries to report or to cancel before the prolog goes on without
+_EFFORTS = 5  # tries before the prolog, or the release, goes on without
 
 
 def _node_proven(run: Run, event: events.NodeProven) -> Run:
@@ -68,8 +68,7 @@ def _failed(run: Run, event: events.Failed) -> Run:
     tries = {**run.tries, event.what: run.tried(event.what) + 1}
     run = replace(run, tries=tries, trouble=event.sentence, trouble_fault=event.fault)
     if event.what == "report":
-        told = run.sentence if tries["report"] >= _EFFORTS else run.reported
-        run = replace(run, reported=told, untold=event.sentence)
+        run = reporting.untold(run, event.sentence)
     if event.what == "cancel" and tries["cancel"] >= _EFFORTS:
         run = replace(run, cancel=Effort.GIVEN_UP)
     if event.what == "extend" and tries["extend"] >= _EFFORTS:

@@ -2,6 +2,7 @@
 
 from bridge import wellknown
 from bridge.engine.replacing import replace
+from bridge.engine.reporting import saying
 from bridge.engine.state import Outcome, Run, Workload
 from bridge.job.faults import Finding, runs
 from bridge.job.faults.containers import RANK_FAILED
@@ -31,7 +32,8 @@ def stopped(run: Run) -> Outcome:
 
 
 def _with(run: Run, outcome: Outcome) -> Run:
-    return replace(run, outcome=outcome, sentence=_told(run, outcome) if run.is_batch else run.sentence)
+    run = replace(run, outcome=outcome)
+    return saying(run, _told(run, outcome)) if run.is_batch else run
 
 
 def _is_at_rest(run: Run) -> bool:

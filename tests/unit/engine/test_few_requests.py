@@ -220,14 +220,21 @@ def test_the_end_of_a_large_run_is_spread_more(monkeypatch: pytest.MonkeyPatch) 
         assert executor._spread(Task(run, activity, lambda _event: None)) == pytest.approx(spread)
 
 
-@pytest.mark.parametrize(("nodes", "longest"), [(1, 5.0), (64, 5.0), (1024, 20.48)])
+PROVE, REPORT = do.ProveGone("w", "p", "n", 0), do.Report("what there is to tell", 0)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "activity", "longest"),
+    [(1, PROVE, 5.0), (64, PROVE, 5.0), (1024, PROVE, 20.48), (1, REPORT, 60.0), (1024, REPORT, 60.0)],
+)
 def test_the_more_nodes_ask_the_later_each_asks_again(
-    monkeypatch: pytest.MonkeyPatch, nodes: int, longest: float
+    monkeypatch: pytest.MonkeyPatch, nodes: int, activity: do.Activity, longest: float
 ) -> None:
     monkeypatch.setattr(random, "uniform", lambda _least, _most: 1.0)
     monkeypatch.setattr(executor, "_FIRST_DELAY", 0.1)
     run = new_run(CONFIG, allocation(tuple(f"compute{number}" for number in range(1, nodes + 1)), "compute1"), 0.0)
-    delays = [executor._delay(run, faults) for faults in range(1, 12)]
+    task = Task(run, activity, lambda _event: None)
+    delays = [executor._delay(task, faults) for faults in range(1, 12)]
     assert delays[:3] == pytest.approx([0.1, 0.2, 0.4])
     assert delays[-1] == pytest.approx(longest)
 
