@@ -4,6 +4,7 @@ bindings that `rbac/` ships without subjects, and a token bound to the Node.
 A namespace may want accounts of its own, TENANT.NODE beside NODE: its binding says for which tenant's it is.
 """
 
+from collections.abc import Set
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
@@ -37,18 +38,16 @@ class Enrolment:
 
     def revoke(self, node: str) -> None:
         """The node's next request is refused. Its accounts go, too: a token of theirs never comes to life again."""
-        known = self._accounts()
-        gone = {name for name, tenant in known.items() if name == account(node, tenant)}
-        self._write({name: tenant for name, tenant in known.items() if name not in gone})
+        gone = {name for name, tenant in self._accounts().items() if name == account(node, tenant)}
+        self._write(gone)
         for name in gone:
             with suppress(NotFound):
                 self._transport.call(Request("DELETE", _path(name)))
 
     def bind(self) -> list[str]:
         """All enrolled nodes may work in all namespaces that have the bridge's Role; the accounts' names."""
-        known = self._accounts()
-        self._write(known)
-        return sorted(known)
+        self._write(frozenset())
+        return sorted(self._accounts())
 
     def _make_account(self, name: str, tenant: str) -> None:
         made = {
@@ -68,29 +67,33 @@ class Enrolment:
             found[str(item["metadata"]["name"])] = "" if tenant == _NODES else tenant
         return found
 
-    def _write(self, accounts: dict[str, str]) -> None:
-        """Raises NotFound where `rbac/` has not been applied."""
+    def _write(self, gone: Set[str]) -> None:
+        """Every binding's subjects are its accounts but those. Raises NotFound where `rbac/` has not been applied."""
         selected = {"labelSelector": wellknown.LABEL_BINDS}
         found = [*self._all(f"{_RBAC}/rolebindings", selected), *self._all(f"{_RBAC}/clusterrolebindings", selected)]
         if not found:
             raise NotFound("Kubernetes has no binding for the nodes of the bridge")
         for metadata in (binding["metadata"] for binding in found):
-            whose = metadata["labels"][wellknown.LABEL_BINDS]
-            names = {name for name, tenant in accounts.items() if whose in (_EVERYBODY, tenant or _NODES)}
             space = (
                 f"/namespaces/{metadata['namespace']}/rolebindings"
                 if metadata.get("namespace")
                 else "/clusterrolebindings"
             )
-            self._bind(f"{_RBAC}{space}/{metadata['name']}", names)
+            whose = metadata["labels"][wellknown.LABEL_BINDS]
+            self._bind(f"{_RBAC}{space}/{metadata['name']}", whose, gone)
 
-    def _bind(self, path: str, names: set[str]) -> None:
-        """The binding's subjects are these accounts, and whoever else an admin has written there."""
+    def _bind(self, path: str, whose: str, gone: Set[str]) -> None:
+        """The binding's subjects are these accounts, and whoever else an admin has written there.
+
+        The accounts are read behind the binding: who enrolls a node meanwhile makes its account first, and finds the
+        binding changed or changes it afterwards. The other way round the later of two would take away what the earlier
+        one has given.
+        """
         for left in reversed(range(_TRIES)):
             binding = self._transport.call(Request("GET", path))
             before = binding.get("subjects") or []
             others = [subject for subject in before if not _is_ours(subject)]
-            subjects = others + [_subject(name) for name in sorted(names)]
+            subjects = others + [_subject(name) for name in sorted(self._names(whose) - gone)]
             if subjects == before:
                 return
             change = {"metadata": {"resourceVersion": binding["metadata"]["resourceVersion"]}, "subjects": subjects}
@@ -101,6 +104,10 @@ class Enrolment:
                     raise
             else:
                 return
+
+    def _names(self, whose: str) -> set[str]:
+        """Of the accounts that such a binding is for."""
+        return {name for name, tenant in self._accounts().items() if whose in (_EVERYBODY, tenant or _NODES)}
 
     def _all(self, path: str, query: dict[str, str]) -> list[Object]:
         return [item for items, _ in self._transport.pages(path, query) for item in items]

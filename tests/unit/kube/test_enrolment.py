@@ -21,13 +21,15 @@ EVERYWHERE = f"{_GROUP}/clusterrolebindings/reader"
 
 
 class Rights:
-    """Accounts and bindings of one API server; ``conflicts`` writes are refused, since somebody else was sooner."""
+    """Accounts and bindings of one API server; ``conflicts`` writes are refused, since somebody else was sooner: who
+    has enrolled ``another`` node."""
 
     def __init__(self) -> None:
         self.accounts: dict[str, str] = {}
         self.subjects: dict[str, list[dict[str, str]]] = {JOBS: [], OWN: [], EVERYWHERE: []}
         self.whose = {OWN: "all"}
         self.conflicts = 0
+        self.another = ""
         self.asked: list[Any] = []
 
     def names(self) -> set[tuple[str, ...]]:
@@ -62,10 +64,16 @@ class Rights:
     def _binding(self, path: str, request: Received) -> Answer:
         if request.method == "PATCH" and self.conflicts:
             self.conflicts -= 1
+            self._enroll_another(path)
             return Reply({"kind": "Status", "reason": "Conflict"}, 409)
         if request.method == "PATCH":
             self.subjects[path] = request.json()["subjects"]
         return Reply(self._as_object(path))
+
+    def _enroll_another(self, path: str) -> None:
+        if self.another:
+            self.accounts[self.another] = "nodes"
+            self.subjects[path] = [{"kind": "ServiceAccount", "name": self.another, "namespace": "slurm-k8s-bridge"}]
 
     def _as_object(self, path: str) -> dict[str, Any]:
         parts = path.split("/")
@@ -128,6 +136,12 @@ def test_two_admins_at_once_lose_nothing(enrolment: Enrolment, rights: Rights) -
     rights.conflicts = 2
     enrolment.enroll("n1", 3600)
     assert rights.names() == {("n1",)}
+
+
+def test_whom_another_admin_enrolls_at_the_same_time_stays_bound(enrolment: Enrolment, rights: Rights) -> None:
+    rights.conflicts, rights.another = len(rights.subjects), "n2"
+    enrolment.enroll("n1", 3600)
+    assert rights.names() == {("n1", "n2")}
 
 
 def test_a_node_that_kubernetes_does_not_know_gets_nothing(enrolment: Enrolment, rights: Rights) -> None:
