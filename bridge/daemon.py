@@ -34,7 +34,7 @@ from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import Mark, Run
 from bridge.engine.users import UserDoor
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, ConfigError
 from bridge.job.ids import RunKey
 from bridge.kube.api import Kubernetes
 from bridge.kube.by_namespace import ByNamespace
@@ -43,7 +43,7 @@ from bridge.kube.kubelet import KubeletProbe
 from bridge.slurmrest.client import SlurmRestClient
 from bridge.slurmrest.service import service_token
 from bridge.store.journal import Journal
-from bridge.store.markers import Marker, marker, may_name
+from bridge.store.markers import Marker, all_there, marker, may_name
 from bridge.wire.server import HOOKS, USERS, Server, listener
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Daemon:
             signal.signal(number, lambda *_: self._engine.post(Stop()))
         # The libraries' objects stay for good, and a collection that looks at them all stops every thread for 50 ms.
         gc.freeze()
-        self._engine.recover(self._executor)
+        self._engine.recover(self._executor, _markers())
         for server in self._servers:
             server.start()
         self._reconciler.start()
@@ -201,6 +201,15 @@ def _is_marked(mark: Mark) -> bool:
 
 def _marker(job_id: int) -> Marker | None:
     return marker(Path(wellknown.MARKER_DIR), job_id)
+
+
+def _markers() -> dict[int, Marker | None]:
+    """None where they cannot be read: then hooks, which are root, fail of it and say so."""
+    try:
+        return all_there(Path(wellknown.MARKER_DIR))
+    except ConfigError as error:
+        log.error("markers_unread", error=str(error))
+        return {}
 
 
 if __name__ == "__main__":

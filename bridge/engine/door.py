@@ -3,10 +3,11 @@
 A run whose epilog ended without proof still may hold this node's GPUs. Until it is proven gone no prolog, of
 whatever job, is let through; the hooks that wait here are root and can do the missing scan. A job id that
 came back with another start is another run: the older one has to be gone first, too. Nor does it open the door that a
-run is known: its workload, made by another node, may have been found here while its own prolog still waits.
+run is known: its workload, made by another node, may have been found here while its own prolog still waits. Nor that
+none is known: the journal may be lost, and a marker is all that is left of a run.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bridge.config import Config
@@ -20,6 +21,7 @@ from bridge.job.ids import RunKey
 from bridge.messages import bridged as messages
 from bridge.slurm.environ import Allocation, from_environ
 from bridge.slurmrest.api import Credential
+from bridge.store.markers import Marker
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,12 @@ class Door:
 
     def __init__(self, config: Config) -> None:
         self._config = config
+        self._unknown: dict[int, Marker | None] = {}
+
+    def recover(self, markers: Mapping[int, Marker | None]) -> None:
+        """Take up which markers there are as the daemon begins: by these alone a run may be known that the journal has
+        lost, or never knew."""
+        self._unknown = dict(markers)
 
     def epilog(self, hook: Hook, runs: Mapping[RunKey, Run]) -> Admission:
         """Consent ends for every run of this job here, and its time counts from the hook's beginning, as Slurm's
@@ -74,6 +82,9 @@ class Door:
         ended = tuple(run.key for run in runs.values() if _slurm_has_ended(run, hook))
         if ended:
             return Admission(tuple((key, events.EpilogBegan(at)) for key in ended))
+        lost = tuple(self._lost(hook, runs, desk, at))
+        if lost:
+            return Admission(lost)
         blockers = [run for run in runs.values() if _may_hold(run, hook, desk)]
         try:
             allocation = from_environ(hook.request.env) if hook.request.bridge else None
@@ -96,6 +107,21 @@ class Door:
         if known is None and _live(runs) >= LIVE_RUNS:
             return self._wait_for_room(hook, at)
         return self._let_in(hook, key, allocation, hook.arrived, forget=None if known is None or is_same else key)
+
+    def _lost(
+        self, hook: Hook, runs: Mapping[RunKey, Run], desk: Desk, at: float
+    ) -> Iterator[tuple[RunKey, events.Event]]:
+        """Runs that had this node's GPUs, which Slurm gives to another job, and of which the marker alone is left: no
+        more is known of them than by an epilog that has nothing but a job's number."""
+        arriving = {other.job_id for other in desk}
+        for job_id, marker in list(self._unknown.items()) if _has_gpus(hook) else ():
+            if any(key.job_id == job_id for key in runs):
+                del self._unknown[job_id]
+            elif job_id not in arriving and (marker is None or marker.gpus):
+                del self._unknown[job_id]
+                restart, start = (0, None) if marker is None else (marker.restart, marker.start)
+                key = RunKey(self._config.cluster.name, job_id, restart)
+                yield key, events.EpilogBegan(at, None, key.cluster, job_id, restart, start)
 
     def _let_in(
         self, hook: Hook, key: RunKey, allocation: Allocation, at: float, forget: RunKey | None = None

@@ -35,6 +35,7 @@ from bridge.engine.wanted import next_wake, wanted
 from bridge.job.ids import RunKey
 from bridge.slurmrest.api import Credential
 from bridge.store.journal import Journal
+from bridge.store.markers import Marker
 from bridge.wire.messages import ScanReply
 
 log = structlog.get_logger()
@@ -138,13 +139,15 @@ class Engine:
 
     # -- the engine's thread
 
-    def recover(self, executor: Executor) -> None:
-        """Replay the journal; what it left undone is taken up by `run`, when hooks are answered again already."""
+    def recover(self, executor: Executor, markers: Mapping[int, Marker | None] = MappingProxyType({})) -> None:
+        """Replay the journal; what it left undone is taken up by `run`, when hooks are answered again already.
+        ``markers``: those that there are, by job; None for a damaged one."""
         self._executor = executor
         self._runs = replayed(self._config, self._journal)
         self._touched = set(self._runs)
         self._left = {key: clock.now() for key, run in self._runs.items() if run.phase is Phase.PROLOG}
         self._reception.recover(self._runs)
+        self._door.recover(markers)
         self._end_what_a_boot_ended()
         self._take_up_prologs()
         self._hub.expect(key for key, run in self._runs.items() if run.phase is Phase.RUNNING)

@@ -43,6 +43,7 @@ class Job:
             "restart": self._number("SLURM_JOB_RESTART_COUNT") or 0,
             "start": self._number("SLURM_JOB_START_TIME"),
             "uid": self.uid,
+            "gpus": bool(self.gpus),
         }
 
     def _number(self, name: str) -> "Optional[int]":

@@ -11,11 +11,12 @@ from bridge.messages.bridged import MARKER_UNREAD
 @dataclass(frozen=True)
 class Marker:
     """A run that began on this node and is not proven gone: ``start`` in epoch seconds, 0 where Slurm does not tell;
-    ``uid`` its owner, None where the marker does not say."""
+    ``uid`` its owner, None where the marker does not say; ``gpus`` whether it may have some."""
 
     restart: int
     start: int
     uid: int | None
+    gpus: bool = True
 
 
 def may_name(directory: Path, job_id: int, run: tuple[int, int] | None) -> bool:
@@ -39,4 +40,13 @@ def marker(directory: Path, job_id: int) -> Marker | None:
     except OSError as error:
         raise ConfigError(MARKER_UNREAD.sentence(path=directory / str(job_id), why=error.strerror)) from error
     run, uid = markers.run_of(content), content.get("uid")
-    return None if run is None else Marker(*run, uid if type(uid) is int else None)
+    return None if run is None else Marker(*run, uid if type(uid) is int else None, content.get("gpus") is not False)
+
+
+def all_there(directory: Path) -> dict[int, Marker | None]:
+    """Every marker, by the number of its job; None for one that is damaged. Raises ConfigError where they cannot be
+    read."""
+    try:
+        return {job_id: marker(directory, job_id) for job_id in markers.present(str(directory))}
+    except markers.MarkerError as error:
+        raise ConfigError(str(error)) from error

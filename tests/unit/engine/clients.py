@@ -23,7 +23,7 @@ PATIENCE = 15.0  # seconds for anything that a test waits for
 
 Message = dict[str, Any]
 Scan = Callable[[Message], Message]
-Markers = dict[int, Marker]
+Markers = dict[int, Marker | None]
 Finds = Sequence[tuple[int, str]]  # processes alive on the node: the number, and why it counts
 
 

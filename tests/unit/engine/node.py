@@ -213,7 +213,7 @@ class Daemon:
     def start(self) -> bool:
         """Until it would say ready; whether it came to that and was not killed."""
         try:
-            self.engine.recover(self._executor)
+            self.engine.recover(self._executor, self._node.markers)
         except Killed:
             for server in self.servers:
                 server.start()  # else there is nothing that `_vanish` could stop
@@ -277,7 +277,7 @@ class Node:
         self.rest = rest
         self.kubelet = FakeKubelet()
         self.full_disk = ""
-        self.markers: dict[int, Marker] = {}
+        self.markers: dict[int, Marker | None] = {}  # None: damaged
         self.hook_socket = directory / "hook.sock"
         self.user_socket = directory / "user.sock"
         self.peer_uid = 2001
@@ -421,12 +421,14 @@ class Node:
 
     def is_marked(self, mark: Mark) -> bool:
         """As `bridge.store.markers.may_name` has it."""
-        found = self.markers.get(mark.job_id)
-        return found is not None and mark.start in (None, found.start)
+        if mark.job_id not in self.markers:
+            return False
+        found = self.markers[mark.job_id]
+        return found is None or mark.start in (None, found.start)
 
     def _mark(self, job: Job) -> None:
         """As the prolog's hook does first of all."""
-        self.markers[job.id] = Marker(job.restart, job.start, 2001)
+        self.markers[job.id] = Marker(job.restart, job.start, 2001, job.gpus > 0)
 
     def attach(self, job: Job, **told: object) -> Attach:
         """The batch script runs `bridgectl attach`, which tells this besides the job."""

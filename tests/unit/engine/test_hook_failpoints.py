@@ -12,7 +12,7 @@ import pytest
 
 from bridge.config import Config
 from bridge.errors import Unavailable
-from bridge.store.markers import Marker, marker
+from bridge.store.markers import Marker, all_there, marker
 from tests.failpoints.hooks import PLACES, possible
 from tests.unit.hook.stage import ML, Stage, needs_root, play
 
@@ -27,14 +27,20 @@ pytestmark = needs_root
 _SECONDS = 15.0
 
 
-class _OnDisk(dict[int, Marker]):
+class _OnDisk(dict[int, Marker | None]):
     """The markers that real hooks write and remove."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder
 
-    def get(self, job_id: int, _default: object = None) -> Marker | None:  # type: ignore[override]
+    def __contains__(self, job_id: object) -> bool:
+        return job_id in all_there(self._folder)
+
+    def __getitem__(self, job_id: int) -> Marker | None:
+        return marker(self._folder, job_id)
+
+    def get(self, job_id: int, _default: object = None) -> Marker | None:
         return marker(self._folder, job_id)
 
 

@@ -27,6 +27,7 @@ def test_a_job_of_ours_is_told_whole_and_marked_before_anybody_is_asked(stage: S
         "restart": 0,
         "start": 1700000000,
         "uid": ML,
+        "gpus": False,
     }
     question = chat.hears()
     assert (question["v"], question["phase"], question["bridge"]) == (1, "prolog", True)

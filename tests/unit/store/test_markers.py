@@ -6,13 +6,15 @@ import pytest
 
 from bridge.errors import ConfigError
 from bridge.hook import markers
-from bridge.store.markers import Marker, marker
+from bridge.store.markers import Marker, all_there, marker
 
 
 @pytest.mark.parametrize(
     ("content", "read"),
     [
-        ({"restart": 2, "start": 1_700_000_000, "uid": 2001}, Marker(2, 1_700_000_000, 2001)),
+        ({"restart": 2, "start": 1_700_000_000, "uid": 2001, "gpus": True}, Marker(2, 1_700_000_000, 2001, gpus=True)),
+        ({"restart": 2, "start": 5, "uid": 2001, "gpus": False}, Marker(2, 5, 2001, gpus=False)),
+        ({"restart": 2, "start": 5, "uid": 2001}, Marker(2, 5, 2001, gpus=True)),
         ({"restart": 0, "start": None, "uid": None}, Marker(0, 0, None)),
         ({"restart": "0", "start": 5}, None),
     ],
@@ -22,6 +24,16 @@ def test_what_the_hook_wrote_is_read(tmp_path: Path, content: dict[str, object],
     markers.write(str(directory), 7, content)
     assert marker(directory, 7) == read
     assert marker(directory, 8) is None
+
+
+def test_all_are_told_and_a_damaged_one_as_such(tmp_path: Path) -> None:
+    directory = tmp_path / "runs"
+    assert all_there(directory) == {}
+    markers.write(str(directory), 7, {"restart": 1, "start": 5, "uid": 1, "gpus": False})
+    (directory / "8").write_text("{")
+    assert all_there(directory) == {7: Marker(1, 5, 1, gpus=False), 8: None}
+    with pytest.raises(ConfigError, match="cannot read the run markers"):
+        all_there(directory / "8")
 
 
 def test_a_missing_directory_has_no_marker_and_an_unreadable_one_is_said(tmp_path: Path) -> None:
