@@ -5,6 +5,7 @@ do, and tells by lines what has happened. When the input ends, so does all that 
                     with a device file open and the node's lock in its hands; logs.py is told by a file of this name
     end POD         that process is killed
     kill            the node's bridged is killed (SIGKILL)
+    lose            and loses its journal
     freeze SECONDS  and here stopped for so long
     arm NAMES       of these failpoints the first that daemon or hook comes to strikes (tests/failpoints)
     disarm          none does
@@ -60,10 +61,11 @@ class Node:
                 _note(name, "w")
             case ["end", pod]:
                 self._end(pod)
-            case ["kill"]:
+            case ["kill" | "lose" as how]:
                 for pid in _daemons():
                     os.kill(pid, signal.SIGKILL)
-                _tell("killed")
+                if how == "lose":  # systemd begins the next one a second later
+                    _lose()
             case ["freeze", seconds]:
                 for pid in _daemons():
                     os.kill(pid, signal.SIGSTOP)
@@ -140,6 +142,12 @@ class Node:
         _note(self._names.pop(pod), "a")
         with contextlib.suppress(OSError):  # it is empty, or somebody looks into it
             os.rmdir(f"{self._groups}/pod{pod}")  # noqa: PTH106
+
+
+def _lose() -> None:
+    for name in os.listdir(DAEMONS):  # noqa: PTH208
+        if name.startswith("journal."):
+            os.unlink(f"{DAEMONS}/{name}")  # noqa: PTH108
 
 
 def _remove(name: str) -> None:

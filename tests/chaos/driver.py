@@ -89,9 +89,8 @@ class Driver:
         """slurmctld may begin anew meanwhile: then somebody has to look whether the job is there. Where that happens
         during the prologs it may forget to start the script (seen with 24.11.5 and DeferBatch), and the limit ends the
         job."""
-        script = "exec bridgectl attach --prefix" if lifecycle.attaches else "true"
         try:
-            job, file = self.site.user.submit(self._options(lifecycle), self._spec(lifecycle), script)
+            job, file = self.site.user.submit(self._options(lifecycle), self._spec(lifecycle), _script(lifecycle))
             self._files[job] = file
         except RuntimeError as error:
             job = self._found(lifecycle, str(error))
@@ -217,7 +216,7 @@ class Driver:
         nodes, history = self.site.stack.nodes, self.site.history
         for node in nodes if fault.harm in _SERVICES else [nodes[fault.node]]:
             history.trouble(node, time.time(), fault.seconds + _RECOVERY)
-            if fault.harm in (Harm.DAEMON_KILLED, Harm.SLURMCTLD):
+            if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST, Harm.SLURMCTLD):
                 history.tokenless.setdefault(node, []).append(time.time())
 
     def _strike(self, fault: Fault) -> None:
@@ -226,6 +225,8 @@ class Driver:
             self.site.proxies[fault.server].strike(node, fault)
         elif fault.harm is Harm.DAEMON_KILLED:
             self.site.agents[node].say("kill")
+        elif fault.harm is Harm.JOURNAL_LOST:
+            self.site.agents[node].say("lose")
         elif fault.harm is Harm.DAEMON_FROZEN:
             self.site.agents[node].say("freeze", fault.seconds)
         elif fault.harm in (Harm.OPERATOR, Harm.SCHEDULER):
@@ -293,6 +294,11 @@ class Driver:
             markers = stack.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split()
             left += [f"marker {marker} on {node}" for marker in markers]
         return left
+
+
+def _script(lifecycle: Lifecycle) -> str:
+    looks = "bridgectl logs $SLURM_JOB_ID >/dev/null 2>&1\n" if lifecycle.looks else ""
+    return looks + "exec bridgectl attach --prefix" if lifecycle.attaches else "true"
 
 
 def _anew(stack: Stack, service: str) -> None:

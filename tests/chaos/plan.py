@@ -6,6 +6,7 @@ from enum import Enum
 from random import Random
 from typing import TypeVar
 
+_LOOKS = 0.2  # of jobs
 _LONG = 600.0  # seconds: until somebody ends it
 EPILOG_DEADLINE = 60.0  # seconds; the daemons' usual one is most of an hour
 _STUBBORN = (75.0, 95.0)  # seconds
@@ -32,6 +33,7 @@ class Harm(Enum):
 
     DAEMON_KILLED = "daemon killed"
     DAEMON_FROZEN = "daemon frozen"
+    JOURNAL_LOST = "journal lost"  # with the daemon's life
     # On the way between a node's daemon and a server.
     REFUSED = "connections refused"
     SILENT = "no answer"
@@ -65,13 +67,14 @@ _KINDS = {
     Kind.TIME_LIMIT: 1,
     Kind.BAD_SPEC: 8,
     Kind.SLOW_PULL: 8,
-    Kind.STUBBORN: 1,
+    Kind.STUBBORN: 2,
     Kind.FOREIGN: 7,
 }
 _SIZES = {1: 50, 2: 24, 3: 8, 4: 8, 5: 3, 6: 2, 7: 2, 8: 3}
 _HARMS = {
     Harm.DAEMON_KILLED: 22,
     Harm.DAEMON_FROZEN: 6,
+    Harm.JOURNAL_LOST: 4,
     **dict.fromkeys(ON_THE_WAY, 9),
     Harm.APISERVER: 1,
     Harm.SLURMCTLD: 1,
@@ -92,13 +95,15 @@ BAD_SPECS = (
 
 @dataclass(frozen=True)
 class Lifecycle:
-    """A job. `after`: seconds from its submission until somebody cancels or requeues it."""
+    """A job. `after`: seconds from its submission until somebody cancels or requeues it; `looks`: whether its script
+    looks into what a rank has printed."""
 
     number: int
     kind: Kind
     nodes: int
     after: float
     attaches: bool
+    looks: bool
     bad_spec: str
 
 
@@ -139,6 +144,7 @@ def lifecycles(seed: int, most_nodes: int) -> Iterator[Lifecycle]:
             nodes=_drawn(chance, sizes),
             after=chance.uniform(0, 8) if chance.random() < 0.8 else chance.uniform(8, 20),
             attaches=kind not in (Kind.QUICK_END, Kind.STUBBORN, Kind.FOREIGN),
+            looks=chance.random() < _LOOKS,
             bad_spec=chance.choice(BAD_SPECS),
         )
         number += 1

@@ -11,7 +11,7 @@ from tests.chaos.plan import Kind, Lifecycle
 
 JOB, NODE, OTHER = 7, "compute1", "compute2"
 WHOLE = "[rank 0] second 0\n[rank 0] over\n"
-LIFE = Lifecycle(3, Kind.SUCCESS, 1, 0.0, True, "")
+LIFE = Lifecycle(3, Kind.SUCCESS, 1, 0.0, attaches=True, looks=False, bad_spec="")
 
 
 def good() -> History:
