@@ -165,6 +165,7 @@ class Driver:
             self._due.remove(each)
             each[1]()
         self._look_at_nodes()
+        self._release_held()
         if time.monotonic() > self._looked + _LOOKS:
             self._looked = time.monotonic()
             self.look(self)
@@ -188,6 +189,13 @@ class Driver:
             if re.search("drain|down|fail", state):
                 self.site.history.drains.append(Drain(node, time.time(), f"{state}: {reason}"))
                 self._ask("scontrol", "update", f"nodename={node}", "state=resume")
+
+    def _release_held(self) -> None:
+        """Slurm holds a job whose prologs have failed five times."""
+        for line in (self._ask("squeue", "-h", "-t", "PD", "-o", "%A|%r") or "").splitlines():
+            job, _, why = line.partition("|")
+            if "launch failure limit" in why:
+                self._ask("scontrol", "release", job)
 
     # -- faults
 
@@ -218,6 +226,8 @@ class Driver:
             history.trouble(node, time.time(), fault.seconds + _RECOVERY)
             if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST, Harm.SLURMCTLD):
                 history.tokenless.setdefault(node, []).append(time.time())
+            if fault.harm is Harm.JOURNAL_LOST:
+                history.forgot.setdefault(node, []).append(time.time())
 
     def _strike(self, fault: Fault) -> None:
         node = self.site.stack.nodes[fault.node]

@@ -77,7 +77,7 @@ class Conflict:
 class History:
     """All of it. `own`: when a fault struck that is the node's own, by node; `troubles`: from when to when its daemon
     may have been kept from its work, for whatever reason; `tokenless`: when it may have lost owners' tokens, or come by
-    none; `left`: what was there in the end."""
+    none; `forgot`: when it lost its journal; `left`: what was there in the end."""
 
     hooks: list[Hook] = field(default_factory=list)
     workloads: dict[str, Workload] = field(default_factory=dict)
@@ -88,6 +88,7 @@ class History:
     own: dict[str, list[float]] = field(default_factory=dict)
     troubles: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     tokenless: dict[str, list[float]] = field(default_factory=dict)
+    forgot: dict[str, list[float]] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
 
     def trouble(self, node: str, at: float, seconds: float) -> None:

@@ -201,9 +201,16 @@ def no_line_lost(history: History) -> Iterator[Violation]:
 
 
 def nobody_waits(history: History) -> Iterator[Violation]:
-    """A hook ends soon after the fault that held it up; one that waits for its deadline has missed something."""
+    """A hook ends soon after the fault that held it up; one that waits for its deadline has missed something. Where a
+    node has lost its journal meanwhile, nobody knows whether it may still open the gate of the job's pod there."""
+    nodes = defaultdict(set)
     for hook in history.hooks:
-        if hook.ended is not None and hook.ended - hook.began > _LONG:
+        nodes[hook.job].add(hook.node)
+    for hook in history.hooks:
+        if hook.ended is None or hook.ended - hook.began <= _LONG:
+            continue
+        forgot = (at for node in nodes[hook.job] for at in history.forgot.get(node, []))
+        if not any(hook.began <= at <= hook.ended for at in forgot):
             waited = f"the {hook.phase} took {hook.ended - hook.began:.0f} s"
             yield Violation("nobody waits", waited, hook.ended, hook.job, hook.node)
 

@@ -118,6 +118,8 @@ def test_a_good_history_breaks_no_law() -> None:
         ("no line lost", ended(output="[rank 0] over\n")),
         ("no line lost", ended(output="")),
         ("nobody waits", hook(1, ended=261)),
+        ("nobody waits", all_slips(hook(1, ended=261), lambda history: history.forgot.update({NODE: [105]}))),
+        ("nobody waits", all_slips(hook(1, ended=261), lambda history: history.forgot.update({OTHER: [120]}))),
         ("nothing left", lambda history: history.left.append("marker")),
     ],
 )
@@ -152,6 +154,7 @@ def test_a_foreign_job_is_told_nothing() -> None:
         untold(Kind.CANCEL, 20, (104, 112), (108, 118)),
         all_slips(untold(Kind.SUCCESS, 0), tokenless(105)),
         all_slips(untold(Kind.QUICK_END, 0), tokenless(90)),
+        all_slips(hook(1, ended=261), lambda history: history.forgot.update({NODE: [120]})),
     ],
 )
 def test_what_is_no_slip(slip: Callable[[History], None]) -> None:
