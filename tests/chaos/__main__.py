@@ -22,7 +22,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--seed", type=int, required=True, help="of the first piece; the next one has the next")
     parser.add_argument("--lifecycles", type=int, required=True)
-    parser.add_argument("--piece", type=int, default=500, help="lifecycles of a piece")
+    parser.add_argument("--piece", type=int, default=1000, help="lifecycles of a piece")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--faults", type=float, default=Pace.faults, help="seconds between two, on average")
     parser.add_argument("--failpoints", type=float, default=Pace.failpoints, help="the same, on each node")

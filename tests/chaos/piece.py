@@ -21,7 +21,7 @@ from .site import site
 
 _ROOT = Path(__file__).parents[2]
 _PRODUCT = ("bridge", "slurm", "rbac")
-_WAITING = 1.25  # jobs for each node: some always wait
+_WAITING = 2.0  # jobs for each node: some always wait, the longer the oftener they have been requeued
 
 
 @dataclass(frozen=True)
