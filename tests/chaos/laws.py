@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from bridge.messages.bridged import EPILOG_UNPROVEN
 from bridge.slurm import comment
 
 from .history import Drain, History, Hook, Pod
-from .plan import Kind, Lifecycle
+from .plan import EPILOG_DEADLINE, Kind, Lifecycle
 
 _LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
 _WELL = (Kind.SUCCESS, Kind.SLOW_PULL)
@@ -117,8 +118,10 @@ def no_drain(history: History) -> Iterator[Violation]:
 
 
 def _is_to_blame(hook: Hook, drain: Drain, own: list[float]) -> bool:
+    """An epilog that was killed may have left a daemon behind that waits for the next hook, to its deadline."""
     ended = drain.at if hook.ended is None else hook.ended
-    if hook.code == 0 or not -_LAG <= drain.at - ended <= _BLAME:
+    latest = _BLAME + (EPILOG_DEADLINE if EPILOG_UNPROVEN.name in drain.reason else 0.0)
+    if hook.code == 0 or not -_LAG <= drain.at - ended <= latest:
         return False
     return any(hook.began - _BLAME <= fault <= ended + _LAG for fault in own)
 

@@ -167,6 +167,8 @@ def test_what_is_no_slip(slip: Callable[[History], None]) -> None:
     ("fault", "code", "drained", "is_right"),
     [
         (101.0, 1, 105, True),
+        (101.0, 1, -190, True),
+        (101.0, 1, -200, False),
         (103.5, 137, 105, True),  # told a moment later
         (75.0, 1, 105, True),  # a process that did not end made an epilog wait
         (101.0, 0, 105, False),
@@ -178,7 +180,8 @@ def test_what_is_no_slip(slip: Callable[[History], None]) -> None:
 def test_a_node_may_be_drained_for_a_fault_of_its_own(fault: float, code: int, drained: float, is_right: bool) -> None:
     history = good()
     hook(0, code=code)(history)
-    history.drains.append(Drain(NODE, drained, "drained: because"))
+    why = "the epilog came to no proof [epilog-unproven]" if drained < 0 else "because"
+    history.drains.append(Drain(NODE, abs(drained), f"drained: {why}"))
     history.own = {OTHER: [104.0], NODE: [fault]}
     assert [found.law for found in violations(history)] == ([] if is_right else ["no drain"])
 
