@@ -118,10 +118,11 @@ def no_drain(history: History) -> Iterator[Violation]:
 
 
 def _is_to_blame(hook: Hook, drain: Drain, own: list[float]) -> bool:
-    """An epilog that was killed may have left a daemon behind that waits for the next hook, to its deadline."""
+    """Whoever drains its node does that before it answers the hook. An epilog that was killed may have left a daemon
+    behind that waits for the next hook, to its deadline."""
     ended = drain.at if hook.ended is None else hook.ended
     latest = _BLAME + (EPILOG_DEADLINE if EPILOG_UNPROVEN.name in drain.reason else 0.0)
-    if hook.code == 0 or not -_LAG <= drain.at - ended <= latest:
+    if hook.code == 0 or not -_BLAME <= drain.at - ended <= latest:
         return False
     return any(hook.began - _BLAME <= fault <= ended + _LAG for fault in own)
 

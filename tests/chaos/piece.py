@@ -1,6 +1,7 @@
 """One run of chaos from its begin to its report."""
 
 import json
+import pickle
 import shutil
 import subprocess
 import time
@@ -21,6 +22,7 @@ from .site import site
 
 _ROOT = Path(__file__).parents[2]
 _PRODUCT = ("bridge", "slurm", "rbac")
+HISTORY = "history"  # all that was seen, for `judge`
 _WAITING = 2.0  # jobs for each node: some always wait, the longer the oftener they have been requeued
 
 
@@ -88,6 +90,7 @@ def run(stack: Stack, seed: int, lifecycles: int, out: Path, pace: Pace | None =
         driver = Driver(there, seed, lifecycles, at_once, pace.faults, evidence.look, issued)
         driver.drive()
         evidence.look(driver)
+    (folder / HISTORY).write_bytes(pickle.dumps(driver.site.history))
     report = _report(driver, evidence.kept, began)
     (folder / "report.json").write_text(json.dumps(asdict(report), indent=1) + "\n", encoding="utf-8")
     return report

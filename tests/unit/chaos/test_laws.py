@@ -173,6 +173,7 @@ def test_what_is_no_slip(slip: Callable[[History], None]) -> None:
         (75.0, 1, 105, True),  # a process that did not end made an epilog wait
         (101.0, 0, 105, False),
         (101.0, 1, 140, False),
+        (101.0, 1, 100, True),  # before the hook had its answer
         (106.0, 1, 107, False),
         (60.0, 1, 105, False),
     ],
