@@ -105,6 +105,7 @@ class Driver:
             f"--job-name={self._name(lifecycle)}",
             f"--comment={own_text(lifecycle)}",
             f"-N{lifecycle.nodes}",
+            f"--nice={100 * lifecycle.nodes}",  # else most nodes stand idle while eight are kept for one job
             f"--time={limit}",
             "--mem=500M",
             "--requeue",
