@@ -70,7 +70,8 @@ failpoints: venv ## Name each place where daemon and hooks can be made to fail, 
 .PHONY: strikes
 strikes: venv ## Each failpoint alone, over the fakes, a hundred times (TIMES=100, ONLY="NAME or NAME")
 	for time in $$(seq $(or $(TIMES),100)); do \
-	  pytest --quiet $(if $(ONLY),-k "$(ONLY)") tests/unit/engine/test_failpoints.py tests/unit/engine/test_hook_failpoints.py || exit 1; \
+	  pytest --quiet -n 4 --dist worksteal $(if $(ONLY),-k "$(ONLY)") \
+	    tests/unit/engine/test_failpoints.py tests/unit/engine/test_hook_failpoints.py || exit 1; \
 	done
 
 # What was broken, and what a person needs to see why, goes to the cache. SEED=2 for other jobs and other faults.
