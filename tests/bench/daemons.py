@@ -24,7 +24,8 @@ from bridge.wire.server import listener
 
 _STACK = 512 * 1024  # bytes of a thread's stack, of which a thousand nodes have many
 
-_LAST = 19
+LAST = 19
+"""Niceness of daemons that share a process."""
 _SWITCH = 0.2  # seconds: each thread that waits for the interpreter wakes so often, and of some hundred many do
 
 
@@ -51,7 +52,7 @@ def main() -> int:
 def _together(folder: Path, nodes: Sequence[str]) -> int:
     """Their engines, in threads of this process, and behind the servers: on a site those have processors of their own,
     while here each waits in one line with all of these."""
-    os.nice(_LAST)
+    os.nice(LAST)
     threading.stack_size(_STACK)
     sys.setswitchinterval(_SWITCH)
     with mock.patch("signal.signal"):  # only the main thread may; it waits for all of them

@@ -23,7 +23,7 @@ from tests.integration.stack import Stack
 
 from .hook import Hook, client, converse_all, request, run_all
 from .passage import TRAINING
-from .processors import family, of_servers
+from .processors import Used, family, of_own_children, of_processes, of_servers
 from .stamps import Span
 
 CLUSTER = "bench"
@@ -69,9 +69,13 @@ class Fleet:
         """In the order of ranks."""
         return tuple(self.tokens)
 
-    def workers(self) -> dict[str, list[int]]:
-        """The processes that lead a run, by who they are."""
-        return {**of_servers(self.stack), "daemons": family(self.process), "hooks and bench": [os.getpid()]}
+    def workers(self) -> dict[str, Used]:
+        """Who leads a run."""
+        return {**of_servers(self.stack), "daemons": of_processes(self.daemons()), "hooks": of_own_children}
+
+    def daemons(self) -> list[int]:
+        """Processes; the first one has only made the others."""
+        return family(self.process)
 
     def hooks(self, phase: str, job: int) -> dict[str, Span]:
         """Of a job on all nodes, begun at once; by node."""

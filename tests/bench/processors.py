@@ -1,9 +1,10 @@
 """Who keeps the machine's processors busy meanwhile."""
 
 import os
+import resource
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.integration.stack import Stack
@@ -17,10 +18,13 @@ _SERVERS = {
     "scheduler": "kube-scheduler",
 }
 
+Used = Callable[[], float]
+"""Seconds of processors that somebody has used so far."""
 
-def of_servers(stack: Stack) -> dict[str, list[int]]:
-    """The process of each server of Kubernetes, by what it is called here."""
-    return {name: [first_process(stack.container(service))] for name, service in _SERVERS.items()}
+
+def of_servers(stack: Stack) -> dict[str, Used]:
+    """Of each server of Kubernetes, by what it is called here."""
+    return {name: of_processes([first_process(stack.container(service))]) for name, service in _SERVERS.items()}
 
 
 def family(process: int) -> list[int]:
@@ -29,22 +33,33 @@ def family(process: int) -> list[int]:
     return [process, *map(int, children)]
 
 
-class Clock:
-    """From its making on: how many processors each group of processes kept busy."""
+def of_processes(processes: Sequence[int]) -> Used:
+    """With those of their children that have ended."""
+    return lambda: sum(map(_seconds, processes))
 
-    def __init__(self, groups: Mapping[str, Sequence[int]]) -> None:
-        self._groups = groups
+
+def of_own_children() -> float:
+    """Of those that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class Clock:
+    """From its making on: how long each of some groups kept processors busy."""
+
+    def __init__(self, groups: Mapping[str, Used]) -> None:
+        self._groups = {**groups, "bench": time.process_time, "everything": _of_machine}
         self._began = time.monotonic()
-        self._before = self._used()
+        self._before = {name: used() for name, used in self._groups.items()}
+
+    def seconds(self) -> dict[str, float]:
+        """By group, of this process too, and of everything on the machine."""
+        return {name: used() - self._before[name] for name, used in self._groups.items()}
 
     def columns(self) -> dict[str, list[float]]:
-        """Processors, by group, and of everything on the machine."""
-        seconds, used = time.monotonic() - self._began, self._used()
-        return {f"processors: {name}": [(used[name] - was) / seconds] for name, was in self._before.items()}
-
-    def _used(self) -> dict[str, float]:
-        used = {name: sum(map(_seconds, processes)) for name, processes in self._groups.items()}
-        return used | {"everything": _of_machine()}
+        """How many processors each kept busy, on average."""
+        passed = time.monotonic() - self._began
+        return {f"processors: {name}": [seconds / passed] for name, seconds in self.seconds().items()}
 
 
 def first_process(container: str) -> int:
@@ -54,7 +69,6 @@ def first_process(container: str) -> int:
 
 
 def _seconds(process: int) -> float:
-    """With those of children that have ended."""
     fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / _TICKS
 

@@ -1,15 +1,18 @@
 """A whole prolog and a whole release of many nodes that KWOK imitates, beside the floor and beside kubectl."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.integration import audit
 from tests.integration.pod_watch import PodWatch
 
 from .. import naive
 from ..census import census
+from ..computing import Load, computing
+from ..daemons import LAST
 from ..figure import Bound, Figure, Measured, Round
 from ..fleet import TOGETHER, Fleet, fleet
 from ..floor import Floor
@@ -23,7 +26,7 @@ _PROCESSES = 256  # nodes at most that are a process each
 _SHARE = 64  # nodes at most whose own share means something: beyond, they wait for one another's processors
 _SHARED = (
     "the nodes of this one machine have to wait for one another's hooks and daemons: everything keeps all processors"
-    " busy (processors: everything), and less what nodes compute it is nearer to the floor"
+    " busy (processors: everything), and the floor is as much later where as much is computed beside it"
 )
 _FLOOR = (
     "the floor, which does only what Kubernetes needs, is not so much faster than kubectl either: the operator makes,"
@@ -44,13 +47,18 @@ def _measuring(count: int) -> Callable[[World], AbstractContextManager[Round]]:
         ):
 
             def one_round(number: int) -> Measured:
-                found, workload = _ours(nodes, pods, _FIRST + number)
-                bare = another(workload, 2 * number)
-                ungated = naive.ungated(another(workload, 2 * number + 1), nodes.nodes)
+                run = _ours(nodes, pods, _FIRST + number)
+                bare, crowded, ungated = (another(run.workload, 3 * number + each) for each in range(3))
+                found = run.columns
                 found["floor"] = [floor.begin(bare, nodes.nodes)]
                 found["floor, release"] = [floor.end(bare, count)]
+                with computing(run.load):
+                    found["floor, as much computed beside"] = [floor.begin(crowded, nodes.nodes)]
+                with computing(run.load_of_release):
+                    found["floor, release, as much computed beside"] = [floor.end(crowded, count)]
                 if count > _PEER:
                     return found
+                ungated = naive.ungated(ungated, nodes.nodes)
                 with naive.open_to_all(stack, nodes.nodes):
                     found["kubectl"] = [naive.begin(stack, ungated, count)]
                     found["kubectl, release"] = [naive.end(stack, ungated, count)]
@@ -62,15 +70,24 @@ def _measuring(count: int) -> Callable[[World], AbstractContextManager[Round]]:
     return measuring
 
 
-def _ours(nodes: Fleet, pods: PodWatch, job: int) -> tuple[dict[str, list[float]], dict[str, object]]:
-    """One run: its seconds, and its workload."""
+@dataclass(frozen=True)
+class _Run:
+    """What one run was seen to take, and what its nodes have computed."""
+
+    columns: dict[str, list[float]]
+    workload: dict[str, Any]
+    load: Load
+    load_of_release: Load
+
+
+def _ours(nodes: Fleet, pods: PodWatch, job: int) -> _Run:
     clock = Clock(nodes.workers())
     prologs = nodes.hooks("prolog", job)
-    busy = clock.columns()
+    busy, load = clock.columns(), _load(nodes, clock)
     (workload,) = nodes.stack.objects("pytorchjobs", f"slurm-k8s-bridge/job={job}")
-    clock_of_release = Clock(nodes.workers())
+    clock = Clock(nodes.workers())
     epilogs = nodes.hooks("epilog", job)
-    busy_with_release = clock_of_release.columns()
+    load_of_release = _load(nodes, clock)
     worker = [f"{workload['metadata']['name']}-worker-{rank}" for rank in range(len(nodes.nodes))]
     first, *others = nodes.nodes
     pods.await_gone(worker, 60)
@@ -86,24 +103,23 @@ def _ours(nodes: Fleet, pods: PodWatch, job: int) -> tuple[dict[str, list[float]
         "-n",
         nodes.stack.namespace,
     )
-    prolog = ended - _created(nodes, began)
-    return {
-        "ours, create to exit": [prolog],
-        "ours, less what nodes compute": [prolog - _of_nodes(busy) * (ended - began)],
+    columns = {
+        "ours, create to exit": [ended - _created(nodes, began)],
         "ours, hooks' start to exit": [ended - began],
         "ours, own share of batch node": [prologs[first].ended - max(pods.ready[pod] for pod in worker)],
         "ours, own share of others": ended_alone,
         "ours, release": [free - released],
-        "ours, release, less what nodes compute": [(1 - _of_nodes(busy_with_release)) * (free - released)],
         "ours, release beyond last pod": [free - max(pods.gone[pod] for pod in worker)],
         **busy,
         **census(_log(nodes), workload["metadata"]["name"], began),
-    }, workload
+    }
+    return _Run(columns, workload, load, load_of_release)
 
 
-def _of_nodes(busy: Mapping[str, Sequence[float]]) -> float:
-    """Their part of all processors."""
-    return sum(busy[f"processors: {who}"][0] for who in ("daemons", "hooks and bench")) / (os.cpu_count() or 1)
+def _load(nodes: Fleet, clock: Clock) -> Load:
+    """Daemons and hooks, which a site has on processors of its nodes."""
+    used, processes = clock.seconds(), len(nodes.daemons()) - 1
+    return Load(processes, (used["daemons"] + used["hooks"]) / processes, LAST if nodes.together else 0)
 
 
 def _hull(spans: dict[str, Span]) -> tuple[float, float]:
@@ -135,8 +151,9 @@ def at(count: int, *, rounds: int, quick: int) -> Figure:
         notes=(
             f"{count} {how} share the processors of one machine; there is no slurmd and no slurmrestd",
             "kubectl: a process in each node's prolog, two one after the other, and one in each epilog",
-            "less what nodes compute: daemons and hooks of all nodes have this machine's processors, where each node of"
-            " a site has its own; the seconds in which they kept all of them busy are taken off here",
+            "as much computed beside: daemons and hooks of all nodes have this machine's processors, where each node of"
+            " a site has its own; while this floor is measured as many processes as there are daemons compute for as"
+            " long as daemons and hooks did, and do nothing else",
             "processors: how many each kept busy while the prologs ran, of all those of the machine",
             "requests: of one run of ours, by who asks the API server; writes: what etcd had to take of all of them",
         ),
@@ -146,6 +163,8 @@ def at(count: int, *, rounds: int, quick: int) -> Figure:
 def _bounds(count: int, times: float) -> Iterator[Bound]:
     floor, script = "the floor does what Kubernetes needs and nothing else", "the script waits for it"
     yield Bound("ours, create to exit", than="floor", times=times, plus=0.025, why=floor, reason=_SHARED)
+    crowded = "and the floor's servers then have no more of the processors than ours had"
+    yield Bound("ours, create to exit", than="floor, as much computed beside", times=times, plus=0.025, why=crowded)
     if count <= _SHARE:
         yield Bound("ours, own share of batch node", plus=0.010, why=script, reason=_SHARED)
         yield Bound("ours, own share of others", plus=0.010, why=script, reason=_SHARED)
