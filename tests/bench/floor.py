@@ -8,8 +8,8 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -20,6 +20,7 @@ from tests.integration import callers
 from tests.integration.stack import Stack
 
 _TIMEOUT = 900  # seconds without a word: the garbage collector may stand still for minutes behind a thousand pods
+_WATCHES = 20  # of one run at most
 
 
 class Floor:
@@ -97,21 +98,45 @@ class Floor:
 
     @contextmanager
     def _watching(self, name: str) -> Iterator[Iterator[dict[str, Any]]]:
-        """What there is, then every change; asked for before it is read, and read all the time: the server ends the
-        watch of who takes its events too slowly, as while it patches."""
+        """What there is, then every change; asked for before it is read."""
         selector = quote(f"slurm-k8s-bridge/run={name}")
+        with ExitStack() as undone:
+
+            def begin(since: str) -> SimpleQueue[bytes]:
+                return undone.enter_context(self._told(f"?watch=1&labelSelector={selector}{since}"))
+
+            yield self._events(begin(""), begin)
+
+    def _events(
+        self, lines: SimpleQueue[bytes], begin: Callable[[str], SimpleQueue[bytes]]
+    ) -> Iterator[dict[str, Any]]:
+        """Taken up where it was when the server ends the watch: it does where somebody takes events too slowly, as who
+        has to wait for a processor behind some hundred others."""
+        since = ""
+        for _ in range(_WATCHES):
+            for line in iter(lines.get, b""):
+                event = self._event(line)
+                assert event["type"] != "ERROR", event
+                since = f"&resourceVersion={event['object']['metadata']['resourceVersion']}"
+                yield event
+            lines = begin(since)
+
+    @contextmanager
+    def _told(self, query: str) -> Iterator[SimpleQueue[bytes]]:
+        """A watch that is read all the time, as while this patches."""
         headers = {"Authorization": f"Bearer {self._first}"}
         with closing(self._connect()) as connection:
-            connection.request("GET", f"{self._pods}?watch=1&labelSelector={selector}", headers=headers)
+            connection.request("GET", self._pods + query, headers=headers)
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
             lines: SimpleQueue[bytes] = SimpleQueue()
             reader = threading.Thread(target=_read, args=(answer, lines))
             reader.start()
             try:
-                yield map(self._event, iter(lines.get, b""))
+                yield lines
             finally:
-                connection.sock.shutdown(socket.SHUT_RDWR)  # nothing else ends the read under way
+                with suppress(OSError):  # the server has ended it
+                    connection.sock.shutdown(socket.SHUT_RDWR)  # nothing else ends the read under way
                 reader.join()
 
     def _event(self, line: bytes) -> dict[str, Any]:
