@@ -28,6 +28,10 @@ _SHARED = (
     "the nodes of this one machine have to wait for one another's hooks and daemons: everything keeps all processors"
     " busy (processors: everything), and the floor is as much later where as much is computed beside it"
 )
+_ALONE = (
+    "what computes beside the floor asks nothing: there the API server has one client on one connection, here as many"
+    " as there are nodes, each with a credential, a connection and watches of its own (requests: bridge)"
+)
 _FLOOR = (
     "the floor, which does only what Kubernetes needs, is not so much faster than kubectl either: the operator makes,"
     " and the garbage collector takes away, one pod after the other; and the nodes wait for one another's processors"
@@ -164,7 +168,14 @@ def _bounds(count: int, times: float) -> Iterator[Bound]:
     floor, script = "the floor does what Kubernetes needs and nothing else", "the script waits for it"
     yield Bound("ours, create to exit", than="floor", times=times, plus=0.025, why=floor, reason=_SHARED)
     crowded = "and the floor's servers then have no more of the processors than ours had"
-    yield Bound("ours, create to exit", than="floor, as much computed beside", times=times, plus=0.025, why=crowded)
+    yield Bound(
+        "ours, create to exit",
+        than="floor, as much computed beside",
+        times=times,
+        plus=0.025,
+        why=crowded,
+        reason=_ALONE,
+    )
     if count <= _SHARE:
         yield Bound("ours, own share of batch node", plus=0.010, why=script, reason=_SHARED)
         yield Bound("ours, own share of others", plus=0.010, why=script, reason=_SHARED)
