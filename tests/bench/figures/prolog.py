@@ -73,7 +73,8 @@ FIGURE = Figure(
             than="kubectl, release",
             times=1,
             why="and they prove less: that objects are gone, not processes",
-            reason="the kubelet looks at its containers once a second, and so all three scatter by as much",
+            reason="the kubelet looks at its containers once a second, and so all three scatter by as much; what is the"
+            " bridge's of it is in own-share (release)",
         ),
     ),
     notes=("all three create the same pod; the policies judge ours and the floor, each as the node that it is",),
