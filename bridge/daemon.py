@@ -204,7 +204,7 @@ def _marker(job_id: int) -> Marker | None:
 
 
 def _markers() -> dict[int, Marker | None]:
-    """None where they cannot be read: then hooks, which are root, fail of it and say so."""
+    """No marker where they cannot be read: then hooks, which are root, fail of it and say so."""
     try:
         return all_there(Path(wellknown.MARKER_DIR))
     except ConfigError as error:

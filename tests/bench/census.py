@@ -30,8 +30,12 @@ def census(log: Path, workload: str, since: float) -> dict[str, list[float]]:
         before, found = len(found), _entries(log, workload, since)
     asked = Counter(map(_who, found.values()))
     written = Counter(_who(entry) for entry in found.values() if entry["verb"] in _WRITES and _is_done(entry))
-    requests = {f"requests: {who}": [float(asked[who])] for who in PARTIES}
-    return {**requests, **{f"writes: {who}": [float(written[who])] for who in PARTIES}}
+    in_vain = sum(_who(entry) == "bridge" and _is_in_vain(entry) for entry in found.values())
+    return {
+        **{f"requests: {who}": [float(asked[who])] for who in PARTIES},
+        "requests in vain: bridge": [float(in_vain)],
+        **{f"writes: {who}": [float(written[who])] for who in PARTIES},
+    }
 
 
 def _entries(log: Path, workload: str, since: float) -> dict[str, dict[str, Any]]:
@@ -58,4 +62,13 @@ def _who(entry: dict[str, Any]) -> str:
 
 
 def _is_done(entry: dict[str, Any]) -> bool:
-    return bool(entry.get("responseStatus", {}).get("code", 500) < 300)
+    return _code(entry) < 300
+
+
+def _is_in_vain(entry: dict[str, Any]) -> bool:
+    """Whether somebody asks that again: the server was too busy, or had no answer before the client gave up (500)."""
+    return _code(entry) == 429 or _code(entry) >= 500
+
+
+def _code(entry: dict[str, Any]) -> int:
+    return int(entry.get("responseStatus", {}).get("code", 500))

@@ -23,7 +23,7 @@ from tests.integration.stack import Stack
 
 from .hook import Hook, client, converse_all, request, run_all
 from .passage import TRAINING
-from .processors import Used, family, of_own_children, of_processes, of_servers
+from .processors import Used, children, of_own_children, of_processes, of_servers
 from .stamps import Span
 
 CLUSTER = "bench"
@@ -71,11 +71,12 @@ class Fleet:
 
     def workers(self) -> dict[str, Used]:
         """Who leads a run."""
-        return {**of_servers(self.stack), "daemons": of_processes(self.daemons()), "hooks": of_own_children}
+        daemons = of_processes([self.process, *self.daemons()])
+        return {**of_servers(self.stack), "daemons": daemons, "hooks": of_own_children}
 
     def daemons(self) -> list[int]:
-        """Processes; the first one has only made the others."""
-        return family(self.process)
+        """Their processes, which `process` has made."""
+        return children(self.process)
 
     def hooks(self, phase: str, job: int) -> dict[str, Span]:
         """Of a job on all nodes, begun at once; by node."""

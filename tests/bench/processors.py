@@ -27,10 +27,9 @@ def of_servers(stack: Stack) -> dict[str, Used]:
     return {name: of_processes([first_process(stack.container(service))]) for name, service in _SERVERS.items()}
 
 
-def family(process: int) -> list[int]:
-    """A process and its children."""
-    children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
-    return [process, *map(int, children)]
+def children(process: int) -> list[int]:
+    """Those that it has made, and that are there."""
+    return [*map(int, Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split())]
 
 
 def of_processes(processes: Sequence[int]) -> Used:

@@ -16,7 +16,7 @@ from tests.integration.stack import Stack, eventually
 from . import flame, table
 from .figure import Figure
 from .fleet import fleet
-from .processors import family, first_process
+from .processors import children, first_process
 from .results import Result
 from .world import World
 
@@ -66,7 +66,7 @@ def _recorded(process: int, file: Path) -> Iterator[None]:
 
 def _daemons(world: World) -> int:
     """Of a fleet, where the figure has one; else the node's own."""
-    ours = [process for process in family(os.getpid())[1:] if "tests.bench.daemons" in _words(process)]
+    ours = [process for process in children(os.getpid()) if "tests.bench.daemons" in _words(process)]
     return ours[0] if ours else _of_node(world.stack, world.node)
 
 
@@ -94,7 +94,7 @@ def _memory(world: World, count: int) -> dict[flame.Stack, float]:
         file = Path(folder) / "traced"
         with fleet(world.stack, count, traced=file) as nodes:
             nodes.hooks("prolog", _JOB)
-            os.kill(family(nodes.process)[1], signal.SIGUSR1)
+            os.kill(nodes.daemons()[0], signal.SIGUSR1)
             eventually(file.exists, 60, "traces of memory")
             nodes.hooks("epilog", _JOB)
         return {tuple(frames): size / 1000 for frames, size in json.loads(file.read_text(encoding="utf-8"))}

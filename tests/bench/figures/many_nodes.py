@@ -34,9 +34,8 @@ _ALONE = (
 )
 _REQUESTS = 6  # a node's in a whole run, its two watches among them
 _REPEATED = (
-    "an API server and an etcd that wait for processors answer later than a node waits for that, and it asks again:"
-    " in the audit log of such a run 1,573 of 7,359 requests were looks for the workload that were given up after 3 to"
-    " 7 s, and 880 nodes deleted a pod to which the garbage collector had not come"
+    "an API server and an etcd that wait for processors answer later than a node waits for that, and it asks again"
+    " (requests in vain: bridge); and to many a pod the garbage collector comes so late that its node deletes it"
 )
 _FLOOR = (
     "the floor, which does only what Kubernetes needs, is not so much faster than kubectl either: the operator makes,"
@@ -128,7 +127,7 @@ def _ours(nodes: Fleet, pods: PodWatch, job: int) -> _Run:
 
 def _load(nodes: Fleet, clock: Clock) -> Load:
     """Daemons and hooks, which a site has on processors of its nodes."""
-    used, processes = clock.seconds(), len(nodes.daemons()) - 1
+    used, processes = clock.seconds(), len(nodes.daemons())
     return Load(processes, (used["daemons"] + used["hooks"]) / processes, LAST if nodes.together else 0)
 
 

@@ -77,7 +77,7 @@ def _looked(node: Fleet, runs: int) -> Look:
 
 
 def _now(node: Fleet, runs: int) -> Look:
-    (daemon,) = Path(f"/proc/{node.process}/task/{node.process}/children").read_text(encoding="ascii").split()
+    (daemon,) = node.daemons()
     place = Path(f"/proc/{daemon}")
     lines = place.joinpath("status").read_text(encoding="ascii").splitlines()
     told = dict(line.split(":", 1) for line in lines)
