@@ -26,7 +26,8 @@ _LONGEST_REPORT = 60.0  # seconds between two tries to tell slurmctld something:
 _LONGEST_JITTER = 5.0  # seconds more than a server asked for, so that not all that it refused come back at once
 _AT_ONCE = (do.WatchWorkload, do.LookForWorkload, do.WatchPods)
 
-Post = Callable[[Run, events.Event], None]
+Post = Callable[[Run, events.Event, threading.Event | None], None]
+"""Takes what came of a run's activity, and the signal to stop of one that goes on telling."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,9 @@ class Executor:
 
     def start(self, run: Run, activity: Activity) -> None:
         """Begin this activity for this run."""
-        key = run.key
-        task = Task(run, activity, lambda event: self._post(run, event))
+        key, stop = run.key, threading.Event()
+        ended = stop if isinstance(activity, do.Endless) else None
+        task = Task(run, activity, lambda event: self._post(run, event, ended), stop)
         self._tasks[key, activity] = task
         lane = self._lanes.setdefault((key, activity.lane), threading.Lock())
         name = f"{run.name}:{type(activity).__name__}"

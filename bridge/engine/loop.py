@@ -89,9 +89,9 @@ class Engine:
         """An event of a run."""
         self.post(Happened(key, event))
 
-    def came(self, run: Run, event: events.Event) -> None:
-        """What came of an activity that was begun for this run."""
-        self.post(Happened(run.key, event, run.mark))
+    def came(self, run: Run, event: events.Event, ended: threading.Event | None = None) -> None:
+        """What came of an activity that was begun for this run; ``ended`` as `Happened` has it."""
+        self.post(Happened(run.key, event, run.mark, ended))
 
     def credential(self, key: RunKey) -> Credential | None:
         """The owner's token of a run, while a hook has brought one to this process."""
@@ -210,9 +210,9 @@ class Engine:
         match message:
             case Happened(key, events.Adopted() as event):
                 self._adopt(key, event)
-            case Happened(key, event, of):
-                known = self._runs.get(key)
-                if of is None or known is None or known.mark == of:
+            case Happened(key, event, of, ended):
+                known, is_late = self._runs.get(key), ended is not None and ended.is_set()
+                if not is_late and (of is None or known is None or known.mark == of):
                     self._end_try(key, event)
                     self._apply(key, event)
             case HookArrived(hook):

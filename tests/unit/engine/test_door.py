@@ -280,6 +280,17 @@ def test_a_late_word_about_the_run_that_had_the_job_id_before_is_not_of_the_new_
     assert node.until(lambda run: run.attached, new).workload is Workload.LIVE
 
 
+def test_a_late_word_of_a_watch_that_is_not_wanted_any_more_is_not_heard(world: World) -> None:
+    """It may be older than what the next watch has told: a pod that is gone was there again for ten seconds."""
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    ended = threading.Event()
+    ended.set()
+    node.engine.came(node.run(job), events.WorkloadGone(clock.now()), ended)
+    node.engine.came(node.run(job), events.Attached(clock.now()), threading.Event())
+    assert node.until(lambda run: run.attached, job).workload is Workload.LIVE
+
+
 def test_the_output_of_the_old_run_of_a_job_id_is_not_shown_to_the_new_one(world: World) -> None:
     node, old = world.node(), world.job()
     world.running(node, old)

@@ -35,8 +35,10 @@ class Stage:
         self.faults: dict[type[Activity], list[Exception]] = {}
         works: dict[type[Activity], Work] = dict.fromkeys(self.may_end, self._work)
         self.executor = Executor(works, self._post)
+        self.ended: threading.Event | None = None  # as the last one that told something came with it
 
-    def _post(self, _run: Run, event: events.Event) -> None:
+    def _post(self, _run: Run, event: events.Event, ended: threading.Event | None) -> None:
+        self.ended = ended
         self.told.put(event)
 
     def _work(self, task: Task) -> events.Event | None:
@@ -104,6 +106,16 @@ def test_what_was_stopped_while_it_ran_still_tells_what_it_did(stage: Stage) -> 
     stage.executor.stop(RUN.key, CREATE)
     stage.end(CREATE)
     assert stage.tells() == events.WorkloadCreated(1.0, "job-uid")
+    assert stage.ended is None
+
+
+def test_what_a_stopped_watch_tells_is_known_to_be_late(stage: Stage) -> None:
+    stage.start(WATCH)
+    assert stage.begins() == WATCH
+    stage.executor.stop(RUN.key, WATCH)
+    stage.end(WATCH)
+    stage.tells()
+    assert stage.ended is not None and stage.ended.is_set()
 
 
 def test_a_fault_is_told(stage: Stage) -> None:

@@ -246,7 +246,7 @@ def test_a_server_that_asks_for_a_pause_gets_it() -> None:
     def busy(_task: Task) -> None:
         raise Unavailable("too many requests", status=429, retry_after=30.0)
 
-    starting = Executor({do.CreateWorkload: busy}, lambda _run, event: told.append(event))
+    starting = Executor({do.CreateWorkload: busy}, lambda _run, event, _ended: told.append(event))
     create = Task(run, do.CreateWorkload("{}", 0), told.append)
     assert starting._wait(create, 0) == 0.0
     starting._run(create)
