@@ -19,7 +19,7 @@ from .laws import own_text
 from .plan import ON_THE_WAY, Fault, Harm, Kind, Lifecycle, faults, lifecycles
 from .site import Site
 
-_PERIOD = 0.5  # seconds between two looks at Slurm
+_PERIOD = 1.0  # seconds between two looks at Slurm
 _LOOKS = 30.0  # seconds between two looks at the laws
 _RECOVERY = 15.0  # seconds that a server or a daemon has to be itself again
 _QUIET = 60.0  # seconds after the last job within which everything is gone
@@ -148,9 +148,18 @@ class Driver:
                 self._due.append((time.monotonic() + 1, lambda: self._say(*words)))
 
     def _present(self) -> list[str]:
-        """Names of the jobs that are not over; all that were ever issued while nobody knows."""
-        answer = self._ask("squeue", "-h", "-o", "%j")
-        return [str(number) for number in self.issued] if answer is None else answer.split()
+        """Names of the jobs that are not over; all that were ever issued while nobody knows. What Slurm holds, because
+        prologs have failed five times, is released."""
+        answer = self._ask("squeue", "-h", "-o", "%A|%j|%r")
+        if answer is None:
+            return [str(number) for number in self.issued]
+        names = []
+        for line in answer.splitlines():
+            job, name, why = line.split("|", 2)
+            names.append(name)
+            if "launch failure limit" in why:
+                self._ask("scontrol", "release", job)
+        return names
 
     def _ask(self, *words: str) -> str | None:
         try:
@@ -166,7 +175,6 @@ class Driver:
             self._due.remove(each)
             each[1]()
         self._look_at_nodes()
-        self._release_held()
         if time.monotonic() > self._looked + _LOOKS:
             self._looked = time.monotonic()
             self.look(self)
@@ -190,13 +198,6 @@ class Driver:
             if re.search("drain|down|fail", state):
                 self.site.history.drains.append(Drain(node, time.time(), f"{state}: {reason}"))
                 self._ask("scontrol", "update", f"nodename={node}", "state=resume")
-
-    def _release_held(self) -> None:
-        """Slurm holds a job whose prologs have failed five times."""
-        for line in (self._ask("squeue", "-h", "-t", "PD", "-o", "%A|%r") or "").splitlines():
-            job, _, why = line.partition("|")
-            if "launch failure limit" in why:
-                self._ask("scontrol", "release", job)
 
     # -- faults
 
