@@ -6,6 +6,7 @@ folder of OUT for each piece, and what a person needs to understand it.
 """
 
 import argparse
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from .summary import page
 
 def main() -> int:
     """All pieces, one after the other."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the stack is put back as it was
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--seed", type=int, required=True, help="of the first piece; the next one has the next")
     parser.add_argument("--lifecycles", type=int, required=True)

@@ -1,5 +1,6 @@
 """Jobs come and go while faults strike, until as many lifecycles as were wanted are over and nothing moves any more."""
 
+import math
 import re
 import subprocess
 import sys
@@ -24,6 +25,7 @@ _LOOKS = 30.0  # seconds between two looks at the laws
 _RECOVERY = 15.0  # seconds that a server or a daemon has to be itself again
 _QUIET = 60.0  # seconds after the last job within which everything is gone
 _PATIENCE = 420.0  # seconds for the last jobs to end, once all faults are over
+_FORGOTTEN = 40.0  # seconds behind its prologs after which a script without output will never be started
 _SERVICES = {
     Harm.APISERVER: "kube-apiserver",
     Harm.SLURMCTLD: "slurmctld",
@@ -57,6 +59,8 @@ class Driver:
     _jobs: dict[int, Lifecycle] = field(default_factory=dict)
     _files: dict[int, str] = field(default_factory=dict)
     """Output files, but of jobs whose submission failed and that were there nevertheless."""
+    _silent: dict[int, float] = field(default_factory=dict)
+    """Since when each job that runs has had no output file, as far as is known."""
     _due: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     _looked: float = field(default_factory=time.monotonic)
 
@@ -148,18 +152,31 @@ class Driver:
                 self._due.append((time.monotonic() + 1, lambda: self._say(*words)))
 
     def _present(self) -> list[str]:
-        """Names of the jobs that are not over; all that were ever issued while nobody knows. What Slurm holds, because
-        prologs have failed five times, is released."""
-        answer = self._ask("squeue", "-h", "-o", "%A|%j|%r")
+        """Names of the jobs that are not over; all that were ever issued while nobody knows."""
+        answer = self._ask("squeue", "-h", "-o", "%A|%j|%T|%r")
         if answer is None:
             return [str(number) for number in self.issued]
-        names = []
-        for line in answer.splitlines():
-            job, name, why = line.split("|", 2)
-            names.append(name)
-            if "launch failure limit" in why:
-                self._ask("scontrol", "release", job)
-        return names
+        lines = [line.split("|", 3) for line in answer.splitlines()]
+        self._release([int(job) for job, _, _, why in lines if "launch failure limit" in why])
+        self._end_forgotten([int(job) for job, _, state, why in lines if (state, why) == ("RUNNING", "None")])
+        return [name for _, name, _, _ in lines]
+
+    def _release(self, held: list[int]) -> None:
+        """Slurm holds a job whose prologs have failed five times."""
+        for job in held:
+            self._ask("scontrol", "release", str(job))
+
+    def _end_forgotten(self, running: list[int]) -> None:
+        """slurmctld that begins anew forgets to start the scripts of jobs that are in their prologs (seen with 24.11.5
+        and DeferBatch). They would keep their nodes until their limit; their owner sees no output, and cancels them."""
+        now = time.monotonic()
+        self._silent = {job: self._silent.get(job, now) for job in running}
+        for job in [job for job, since in self._silent.items() if now > since + _FORGOTTEN]:
+            if job in self._files and self._output(job) is None:
+                self._ask("scancel", str(job))
+                self._silent[job] = now
+            else:
+                self._silent[job] = math.inf
 
     def _ask(self, *words: str) -> str | None:
         try:
