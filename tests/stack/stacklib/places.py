@@ -17,6 +17,8 @@ NAMESPACE = "slurm-jobs"
 CLUSTER = "demo"
 # The images that jobs run: folder under images/ and name in the registry are the same.
 JOB_IMAGES = ("pause", "small", "train")
+# Those that nodes have before a job asks: the largest is 1.5 GB on each of them.
+PULLED = tuple(os.environ.get("SKB_PULLED", " ".join(JOB_IMAGES)).split())
 
 
 def cache() -> Path:

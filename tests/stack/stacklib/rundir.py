@@ -10,10 +10,10 @@ from pathlib import Path
 
 from .network import Addresses
 from .pki import Authority, Pair, new_key, new_rsa_key, public_key
-from .places import JOB_IMAGES, NODES, run_dir
+from .places import NODES, PULLED, run_dir
 
 _IN_NETWORK = "https://kube-apiserver:6443"
-_PULLED = " ".join(f"registry:5000/skb/{name}:1" for name in JOB_IMAGES)
+_PULLED = " ".join(f"registry:5000/skb/{name}:1" for name in PULLED)
 _WEBHOOK = "training-operator.kubeflow.svc"
 
 
