@@ -25,6 +25,7 @@ _LOOKS = 30.0  # seconds between two looks at the laws
 _RECOVERY = 15.0  # seconds that a server or a daemon has to be itself again
 _QUIET = 60.0  # seconds after the last job within which everything is gone
 _PATIENCE = 420.0  # seconds for the last jobs to end, once all faults are over
+_ATTACHED = "attached"  # file of a job that tells when its script came to `attach`
 _FORGOTTEN = 40.0  # seconds behind its prologs after which a script without output will never be started
 _SERVICES = {
     Harm.APISERVER: "kube-apiserver",
@@ -57,8 +58,8 @@ class Driver:
     met: Counter[str] = field(default_factory=Counter)
     """What the faults met: requests on the way, daemons, servers."""
     _jobs: dict[int, Lifecycle] = field(default_factory=dict)
-    _files: dict[int, str] = field(default_factory=dict)
-    """Output files, but of jobs whose submission failed and that were there nevertheless."""
+    _folders: dict[int, str] = field(default_factory=dict)
+    """Working directories, but of jobs whose submission failed and that were there nevertheless."""
     _silent: dict[int, float] = field(default_factory=dict)
     """Since when each job that runs has had no output file, as far as is known."""
     _due: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
@@ -94,8 +95,8 @@ class Driver:
         during the prologs it may forget to start the script (seen with 24.11.5 and DeferBatch), and the limit ends the
         job."""
         try:
-            job, file = self.site.user.submit(self._options(lifecycle), self._spec(lifecycle), _script(lifecycle))
-            self._files[job] = file
+            job, folder = self.site.user.submit(self._options(lifecycle), self._spec(lifecycle), _script(lifecycle))
+            self._folders[job] = folder
         except RuntimeError as error:
             job = self._found(lifecycle, str(error))
         self._jobs[job] = lifecycle
@@ -172,7 +173,7 @@ class Driver:
         now = time.monotonic()
         self._silent = {job: self._silent.get(job, now) for job in running}
         for job in [job for job, since in self._silent.items() if now > since + _FORGOTTEN]:
-            if job in self._files and self._output(job) is None:
+            if job in self._folders and self._output(job) is None:
                 self._ask("scancel", str(job))
                 self._silent[job] = now
             else:
@@ -301,11 +302,18 @@ class Driver:
             state, code, start, comment = rows.get(job, ["UNKNOWN", "", "", ""])
             began = start not in ("None", "Unknown", "") and any(hook.job == job for hook in self.site.history.hooks)
             output = self._output(job) if lifecycle.attaches and began else None
-            self.site.history.ended[job] = Ended(lifecycle, state.split(" ")[0], code, comment, began, output)
+            attached = self._read(job, _ATTACHED)
+            self.site.history.ended[job] = Ended(
+                lifecycle, state.split(" ")[0], code, comment, began, output, float(attached) if attached else None
+            )
 
     def _output(self, job: int) -> str | None:
+        return self._read(job, "out")
+
+    def _read(self, job: int, name: str) -> str | None:
+        """A file of its working directory."""
         try:
-            return self.site.user.run("cat", self._files[job])
+            return self.site.user.run("cat", f"{self._folders[job]}/{name}")
         except (KeyError, RuntimeError):
             return None
 
@@ -327,7 +335,8 @@ class Driver:
 
 def _script(lifecycle: Lifecycle) -> str:
     looks = "bridgectl logs $SLURM_JOB_ID >/dev/null 2>&1\n" if lifecycle.looks else ""
-    return looks + "exec bridgectl attach --prefix" if lifecycle.attaches else "true"
+    attach = f"echo $EPOCHREALTIME >{_ATTACHED}\nexec bridgectl attach --prefix"
+    return looks + attach if lifecycle.attaches else "true"
 
 
 def _anew(stack: Stack, service: str) -> None:

@@ -57,9 +57,9 @@ class Login:
         return str(self._ask(list(words))["output"])
 
     def submit(self, options: Sequence[str], spec: str | None, script: str) -> tuple[int, str]:
-        """The number of the job, and its output file. Raises the same."""
+        """The number of the job, and its working directory. Raises the same."""
         answer = self._ask({"options": list(options), "spec": spec, "script": script})
-        return int(str(answer["output"]).split(";")[0]), str(answer["file"])
+        return int(str(answer["output"]).split(";")[0]), str(answer["folder"])
 
     def _ask(self, asked: object) -> dict[str, Any]:
         with self._lock:

@@ -54,7 +54,8 @@ class Drain:
 
 @dataclass(frozen=True)
 class Ended:
-    """What accounting has of a job that is over, and what is in its output file; None where nobody could read that."""
+    """What accounting has of a job that is over, what is in its output file, and when its script came to `attach`; None
+    where nobody could read that."""
 
     lifecycle: Lifecycle
     state: str
@@ -62,6 +63,7 @@ class Ended:
     comment: str
     started: bool
     output: str | None = None
+    attached: float | None = None
 
 
 @dataclass(frozen=True)

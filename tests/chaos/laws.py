@@ -20,6 +20,7 @@ _MOMENT = 2.0  # seconds that a daemon without trouble has to tell slurmctld of 
 _AGAIN = 1.5  # so many times as long as it has tried in vain until it tries again, jitter among it
 _LONGEST_AGAIN = 75.0  # seconds until then at most
 _MINTED = 15.0  # seconds around a prolog's beginning in which its hook may have failed to bring a token
+_ATTACHING = 5.0  # seconds that `attach` gives `scontrol token`
 _BLAME = 30.0  # seconds from a hook's failure to the drain, and from what made it fail to its beginning
 
 
@@ -136,24 +137,27 @@ def all_told(history: History) -> Iterator[Violation]:
             if sentence:
                 yield Violation("all told", f"a foreign job was told {sentence!r}", _over(history, job), job)
         elif ended.started and not sentence:
-            is_excused = bool(ended.output) if kind is Kind.BAD_SPEC else not _could_be_told(history, job)
+            is_refused = kind is Kind.BAD_SPEC and (ended.output or ended.attached)
+            is_excused = bool(ended.output) if is_refused else not _could_be_told(history, job)
             if not is_excused:
                 yield Violation("all told", f"{kind.value}, {ended.state}: nothing", _over(history, job), job)
 
 
 def _could_be_told(history: History, job: int) -> bool:
-    """Whether its batch node had a token of its owner, and time without trouble."""
+    """Whether its batch node had a token of its owner, be it that of its `attach`, and time without trouble then."""
     of_job = sorted((hook for hook in history.hooks if hook.job == job), key=lambda hook: hook.began)
     batch = min((hook.node for hook in of_job), key=lambda node: (len(node), node))
     begun = next((hook for hook in reversed(of_job) if (hook.node, hook.phase) == (batch, "prolog")), None)
     if begun is None or begun.ended is None:
         return False
-    trained = begun.ended
+    knows = trained = begun.ended
     over = next((hook.began for hook in of_job if hook.phase == "epilog" and hook.began > trained), trained)
     tokenless = history.tokenless.get(batch, [])
-    if any(begun.began - _MINTED <= at <= over for at in tokenless) and not history.ended[job].output:
-        return False  # an `attach` would have brought one
-    return _had_time(trained, over, history.troubles.get(batch, []))
+    if any(begun.began - _MINTED <= at <= over for at in tokenless):
+        attached = history.ended[job].attached or 0.0
+        has_run = attached > begun.began  # and not only the script of an earlier run
+        knows = max(trained, attached + _ATTACHING) if has_run else math.inf
+    return _had_time(knows, over, history.troubles.get(batch, []))
 
 
 def _had_time(began: float, ended: float, troubles: list[tuple[float, float]]) -> bool:
@@ -198,10 +202,15 @@ def no_line_lost(history: History) -> Iterator[Violation]:
             for rank in range(ended.lifecycle.nodes):
                 said = re.findall(rf"^\[rank {rank}\] (.*)$", ended.output, re.MULTILINE)
                 whole = [*(f"second {number}" for number in range(max(1, len(said) - 1))), "over"]
-                if said != whole and f"rank {rank} may be missing" not in ended.output:
+                if said != whole and not _is_told_as_missing(rank, ended.output):
                     yield Violation(
                         "no line lost", f"rank {rank} of {ended.lifecycle}: {said}", _over(history, job), job
                     )
+
+
+def _is_told_as_missing(rank: int, output: str) -> bool:
+    lost = re.findall(r"last lines of rank ([0-9, ]+) did not come in time", output)
+    return f"rank {rank} may be missing" in output or any(str(rank) in ranks.split(", ") for ranks in lost)
 
 
 def nobody_waits(history: History) -> Iterator[Violation]:

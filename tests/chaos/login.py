@@ -1,7 +1,7 @@
 """A user's hand on the login node: runs there by itself, and does what it is told by lines of JSON, one by one.
 
-{"options": [...], "spec": TEXT or null, "script": TEXT} submits a job, and the answer says where its output goes, too;
-a list of words is a command, whose exit code and output are the answer.
+{"options": [...], "spec": TEXT or null, "script": TEXT} submits a job, and the answer says in which folder, too, where
+its output goes to the file `out`; a list of words is a command, whose exit code and output are the answer.
 """
 
 import json
@@ -22,7 +22,7 @@ def _submit(asked: dict[str, Any]) -> dict[str, Any]:
     if asked["spec"] is not None:
         Path(folder, "job.yaml").write_text(asked["spec"], encoding="utf-8")
     words = ["sbatch", "--parsable", f"--chdir={folder}", f"--output={folder}/out", *asked["options"]]
-    return {"file": f"{folder}/out", **_run(words, "#!/bin/bash\n" + asked["script"] + "\n")}
+    return {"folder": folder, **_run(words, "#!/bin/bash\n" + asked["script"] + "\n")}
 
 
 for line in sys.stdin:

@@ -31,7 +31,7 @@ class Pace:
     """Seconds on average between two faults of the whole site, and between two failpoints of a node."""
 
     faults: float = 2.0
-    failpoints: float = 5.0
+    failpoints: float = 10.0
 
 
 @dataclass(frozen=True)
