@@ -59,9 +59,9 @@ ABILITIES = (
     ),
     Ability(
         "orphans",
-        "slurmctld is asked what became of a job whose workload nobody here knows",
+        "slurmctld is asked what became of a job whose workload nobody here knows, or whose epilog has not told",
         "service",
-        "`bridgectl gc` says *unconfirmed*, and a person decides",
+        "`bridgectl gc` says *unconfirmed*, and a person decides; a run without epilog stays while it has pods",
     ),
     Ability(
         "extend",

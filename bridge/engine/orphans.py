@@ -131,7 +131,7 @@ def by_word(config: Config, workload: Seen, word: JobWord | None) -> Finding:
         return _found(workload, State.ORPHAN, messages.ORPHAN_FORGOTTEN)
     if word.record is None:
         return _found(workload, State.UNCONFIRMED, messages.UNANSWERED, why=word.fault)
-    over = _why_over(config, workload, word.record)
+    over = why_over(config, workload, word.record)
     if over:
         return _found(workload, State.ORPHAN, messages.ORPHAN_OVER, why=over)
     if workload.start and workload.start != word.record.start_time:
@@ -178,7 +178,8 @@ def _is_later(run: Run, workload: Seen) -> bool:
     return min(restart, start) >= 0 and max(restart, start) > 0
 
 
-def _why_over(config: Config, workload: Seen, record: JobRecord) -> str:
+def why_over(config: Config, workload: Seen, record: JobRecord) -> str:
+    """What slurmctld's record of its job says against this run going on; '' where it does not."""
     assert workload.key is not None
     if record.restart_count != workload.key.restart:
         return messages.STARTED_ANEW.format(restarts=record.restart_count)

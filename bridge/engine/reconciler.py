@@ -2,25 +2,26 @@
 
 Each node looks after those whose batch node it is, and has those on it adopted whose run its journal has lost. A thread
 of its own reads the engine's runs, and never waits for the engine nor the engine for it. What it may do about what it
-finds is decided in `orphans` and `adoption`.
+finds is decided in `orphans` and `adoption`; which runs of this node are over without an epilog, in `overdue`.
 """
 
 import random
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 import structlog
 
 from bridge import clock, wellknown
 from bridge.config import Config
-from bridge.engine import orphans
+from bridge.engine import events, orphans, overdue
 from bridge.engine.orphans import Finding, JobWord, Runs, Seen, State
-from bridge.engine.state import Phase
+from bridge.engine.state import Phase, Run
 from bridge.errors import BridgeError, NotFound
 from bridge.job.faults.runs import BRIDGE_BUG
 from bridge.job.faults.servers import of_kubernetes
+from bridge.job.ids import RunKey
 from bridge.kube.api import Kubernetes, Object, Selector
 from bridge.messages import workloads as messages
 from bridge.slurmrest.api import JobRecord, SlurmRest
@@ -79,17 +80,20 @@ class Reconciler:
         node: str,
         ask: Ask | None = None,
         take_up: Callable[[Seen], None] = lambda _: None,
+        came: Callable[[Run, events.Event], None] = lambda _, __: None,
     ) -> None:
         """``runs`` gives the engine's runs as they are now, ``node`` this node's Kubernetes name; ``ask`` what
         slurmctld says of a job, None where it may not be asked about every job; ``take_up`` is given every workload on
-        this node of whose run the journal knows nothing."""
+        this node of whose run the journal knows nothing, ``came`` what has come of a run."""
         self._config = config
         self._kube = kube
         self._runs = runs
         self._node = node
         self._ask = ask
         self._take_up = take_up
+        self._came = came
         self._lost: tuple[Seen, ...] = ()
+        self._over: tuple[tuple[Run, str], ...] = ()
         self._turn = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep_on, name="reconciler", daemon=True)
@@ -116,12 +120,13 @@ class Reconciler:
             return self._delete(self._look(), patience=0.0)
 
     def reconcile(self) -> None:
-        """One look, the deletion of what is due, and the adoption of what the journal has lost. Raises nothing: the
-        report says why it could not be done."""
+        """One look, the deletion of what is due, the adoption of what the journal has lost, and the end of runs that
+        are over. Raises nothing: the report says why it could not be done."""
         try:
             with self._turn:
                 self._delete(self._look(), self._config.timing.orphan_grace)
                 self._adopt()
+                self._end()
         except BridgeError as error:
             log.warning("reconcile_failed", error=str(error))
             self._tell(replace(self.report, faults=(of_kubernetes(error).sentence,)))
@@ -159,8 +164,11 @@ class Reconciler:
         of_now = {item.seen.uid for item in findings if item.state is State.ORPHAN}
         self._since = {uid: self._since.get(uid, at) for uid in of_now}
         due = {uid: since + self._config.timing.orphan_grace for uid, since in self._since.items()}
-        strays, unseen = self._strays(before)
+        pods, unseen = self._pods()
         more, faults = max(0, len(mine) - _LIMIT), (*faults, *unseen)
+        strays = _strays(before, pods)
+        there = {str(item["metadata"]["name"]) for item in found} | {_run_of(pod) for pod in pods}
+        self._over = tuple(self._overdue(before, words, None if faults else there))
         return self._tell(Report(at, findings, due, strays, tuple(self._deleted), more, faults))
 
     def _survey(self, labels: Mapping[str, str]) -> tuple[list[Object], tuple[str, ...]]:
@@ -182,7 +190,7 @@ class Reconciler:
         if known is not None and known.state is State.LIVE:
             return known
         known = orphans.here(seen, self._runs())
-        return known or orphans.by_word(self._config, seen, words.on(seen))
+        return known or orphans.by_word(self._config, seen, words.on(seen.key))
 
     def _is_lost(self, seen: Seen, before: Runs) -> bool:
         return orphans.here(seen, before) is None and orphans.here(seen, self._runs()) is None
@@ -191,22 +199,33 @@ class Reconciler:
         for lost in self._lost:
             self._take_up(lost)
 
-    def _strays(self, runs: Runs) -> tuple[tuple[Stray, ...], tuple[str, ...]]:
-        """Pods here of runs that were released before the API server was asked; and why some are not known."""
+    def _end(self) -> None:
+        """As their epilogs would have."""
+        for run, why in self._over:
+            log.warning("run_over_without_epilog", run=str(run.key), job=run.key.job_id, proof=why)
+            self._came(run, events.EpilogBegan(clock.now()))
+
+    def _overdue(self, runs: Runs, words: "_Words", there: Set[str] | None) -> Iterator[tuple[Run, str]]:
+        """Each run that is over without an epilog, and the proof. ``there``: the runs of which Kubernetes has something
+        on this node or a workload; None where not all of that could be seen."""
+        at = clock.now()
+        for run in runs.values():
+            if overdue.is_overdue(self._config, run, at):
+                is_gone = there is not None and run.name not in there
+                why = overdue.proof(self._config, run, words.on(run.key), is_gone=is_gone)
+                if why:
+                    yield run, why
+
+    def _pods(self) -> tuple[list[Object], tuple[str, ...]]:
+        """The site's pods on this node, and why those of some namespaces are not known."""
         selector = Selector(labels={wellknown.LABEL_TAG: self._config.cluster.tag}, node=self._node)
-        starts = {
-            run.name: str(run.allocation.start_time)
-            for run in runs.values()
-            if run.phase is Phase.RELEASED and run.allocation is not None
-        }
         pods, faults = [], []
         for name in self._config.namespaces:
             try:
                 pods += self._kube.list_pods(name, selector)
             except BridgeError as error:
                 faults.append(messages.PODS_UNKNOWN.sentence(namespace=name, why=error))
-        strays = tuple(_stray(pod) for pod in pods if _start_of(pod) == starts.get(_run_of(pod)))
-        return strays[:_LIMIT], tuple(faults)
+        return pods, tuple(faults)
 
     # -- deleting
 
@@ -264,14 +283,14 @@ class _Words:
         self._ask = ask
         self._fault = ""
 
-    def on(self, seen: Seen) -> JobWord | None:
-        """Its word on the job of this workload; None where it may not be asked."""
-        if self._ask is None or seen.key is None:
+    def on(self, key: RunKey | None) -> JobWord | None:
+        """Its word on the job of this run; None where it may not be asked."""
+        if self._ask is None or key is None:
             return None
         if self._fault:
             return JobWord(fault=self._fault)
         try:
-            return JobWord(record=self._ask(seen.key.job_id))
+            return JobWord(record=self._ask(key.job_id))
         except NotFound:
             return JobWord(unknown=True)
         except BridgeError as error:
@@ -282,6 +301,16 @@ class _Words:
 def _whose(seen: Seen) -> dict[str, object]:
     """Of a line in the log."""
     return {} if seen.key is None else {"run": str(seen.key), "job": seen.key.job_id}
+
+
+def _strays(runs: Runs, pods: Iterable[Object]) -> tuple[Stray, ...]:
+    """Pods of runs that were released before the API server was asked."""
+    starts = {
+        run.name: str(run.allocation.start_time)
+        for run in runs.values()
+        if run.phase is Phase.RELEASED and run.allocation is not None
+    }
+    return tuple(_stray(pod) for pod in pods if _start_of(pod) == starts.get(_run_of(pod)))[:_LIMIT]
 
 
 def _stray(pod: Object) -> Stray:

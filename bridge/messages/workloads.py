@@ -54,6 +54,7 @@ _UNKNOWN_RUN = "this node's journal does not know its run, and "
 STARTED_ANEW = "its job has been started anew since (Restarts={restarts})"
 JOB_IS_OVER = "its job is over ({why})"
 ELSEWHERE = "its job's number belongs to a job on other nodes now"
+NOTHING_LEFT = "its job's time is over, and Kubernetes has nothing of it"
 
 LIVE_HERE = Message("live-here", "its run is not over on this node", _STAYS, _NOTHING)
 LIVE_IN_SLURM = Message(

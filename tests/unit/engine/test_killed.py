@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from bridge.engine import overdue
 from bridge.engine.state import Phase
 from bridge.errors import Unavailable
 
@@ -162,3 +163,20 @@ def test_a_daemon_that_was_stopped_well_goes_on_too(world: World) -> None:
     successor = world.successor(node)
     assert successor.attach(job).exit() == 0
     assert successor.epilog(job).exit() == 0
+
+
+def test_an_epilog_that_never_came_leaves_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its hook was killed, a person gave the node back, and no job gets GPUs there."""
+    monkeypatch.setattr(overdue, "is_overdue", lambda _, run, __: run.phase is Phase.RUNNING)
+    first, second, job = world.node("n1"), world.node("n2"), world.job("n1", "n2", gpus=0)
+    hooks = [first.prolog(job), second.prolog(job)]
+    assert [hook.exit() for hook in hooks] == [0, 0]
+    second.reconciler.reconcile()
+    assert second.run(job).phase is Phase.RUNNING, "its workload is there, and slurmctld may not be asked"
+    assert first.epilog(job).exit() == 0
+    eventually(lambda: not world.pods())
+    second.reconciler.reconcile()
+    second.until(lambda run: run.phase is Phase.RELEASE, job)
+    following = second.prolog(world.job("n2", id=8, gpus=0)).answer()
+    assert (following["exit"], following["released"]) == (0, [7])
+    assert second.run(job).phase is Phase.RELEASED

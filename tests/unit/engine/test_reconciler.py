@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bridge import wellknown
-from bridge.engine import reconciler
+from bridge.engine import events, reconciler
 from bridge.engine.orphans import State
-from bridge.engine.reconciler import Reconciler, Report
+from bridge.engine.reconciler import Ask, Reconciler, Report
 from bridge.engine.state import Phase, Run, new_run
 from bridge.errors import Forbidden, NotFound, Unavailable
 from bridge.job.ids import RunKey, pod_name, run_labels
@@ -47,17 +47,25 @@ class Stage:
         self.at = 1000.0
         self.asked: list[int] = []
         self.says: Callable[[int], JobRecord] = lambda _: record()
-        self._reconciler = Reconciler(CONFIG, self.kube, lambda: self.runs, NODE)
+        self.ended: list[RunKey] = []
+        self._reconciler = self._made(None)
         monkeypatch.setattr(reconciler, "clock", SimpleNamespace(now=lambda: self.at))
 
     def may_ask(self) -> "Stage":
         """The site has given it a service token."""
-        self._reconciler = Reconciler(CONFIG, self.kube, lambda: self.runs, NODE, self._ask)
+        self._reconciler = self._made(self._ask)
         return self
 
     def restart(self) -> None:
         """The daemon: its memory is lost."""
-        self._reconciler = Reconciler(CONFIG, self.kube, lambda: self.runs, NODE)
+        self._reconciler = self._made(None)
+
+    def _made(self, ask: Ask | None) -> Reconciler:
+        def came(run: Run, event: events.Event) -> None:
+            assert isinstance(event, events.EpilogBegan)
+            self.ended.append(run.key)
+
+        return Reconciler(CONFIG, self.kube, lambda: self.runs, NODE, ask, came=came)
 
     def workload(self, job: int = 7, start: int = START, nodes: str = "compute1,compute2", tag: str = "demo") -> str:
         """A workload is there; its name."""
@@ -140,7 +148,7 @@ def test_a_live_run_is_never_touched(stage: Stage) -> None:
     for job, phase in ((7, Phase.PROLOG), (8, Phase.RUNNING), (9, Phase.RELEASE)):
         stage.workload(job)
         stage.run(phase, job)
-    stage.turns()
+    stage.turns(hours=0.5)  # well within the time of their jobs
     stage.collect()
     assert len(stage.left) == 3
     assert stage.asked == [], "slurmctld is not asked about what this node knows"
@@ -434,3 +442,96 @@ def test_workloads_are_looked_after_even_when_pods_cannot_be_listed(stage: Stage
         "the pods of this node in the namespace slurm-jobs are not known: no pods for you [pods-unknown]; "
     )
     assert len(report.deleted) == 1
+
+
+OVER = 1.0 + 3600 + CONFIG.timing.prolog_deadline  # when no prolog of the usual run can wait any more
+KEY = RunKey("demo", 7, 0)
+
+
+def lists_no_pods(stage: Stage) -> None:
+    def refused(*_: object) -> list[Object]:
+        raise Unavailable("no answer")
+
+    stage.kube.list_pods = refused  # type: ignore[assignment, method-assign]
+
+
+def a_pod(stage: Stage) -> None:
+    labels = run_labels("demo", KEY)
+    name = pod_name(labels[wellknown.LABEL_RUN], 1)
+    meta = {"name": name, "namespace": NAMESPACE, "labels": labels, "annotations": {}}
+    stage.kube.put("pod", {"metadata": meta, "spec": {"nodeName": NODE}})
+
+
+def test_a_run_whose_epilog_was_killed_ends_once_nothing_is_left_of_it(stage: Stage) -> None:
+    stage.run(Phase.RUNNING)
+    stage.at = OVER
+    stage.turn()
+    assert stage.ended == []
+    stage.at += 1
+    stage.turn()
+    assert stage.ended == [KEY]
+
+
+@pytest.mark.parametrize("left", [lambda stage: stage.workload(nodes=""), a_pod, lists_no_pods])
+def test_where_slurmctld_may_not_be_asked_a_run_of_which_something_may_be_left_goes_on(
+    stage: Stage, left: Callable[[Stage], object]
+) -> None:
+    stage.run(Phase.RUNNING)
+    left(stage)
+    stage.at = OVER + 1
+    stage.turn()
+    assert stage.ended == []
+
+
+@pytest.mark.parametrize("phase", [Phase.PROLOG, Phase.RELEASE, Phase.RELEASED])
+def test_only_a_run_that_waits_for_its_epilog_is_ended_without_one(stage: Stage, phase: Phase) -> None:
+    stage.run(phase)
+    stage.at = OVER + 1
+    stage.turn()
+    assert stage.ended == []
+
+
+def test_a_look_alone_ends_nothing(stage: Stage) -> None:
+    stage.run(Phase.RUNNING)
+    stage.at = OVER + 1
+    stage.look()
+    assert stage.ended == []
+
+
+@pytest.mark.parametrize(
+    ("says", "is_over"),
+    [
+        (lambda _: record(), False),  # its time limit was lengthened
+        (lambda _: record(states=frozenset({"COMPLETED"})), True),
+        (lambda _: record(restart_count=1), True),
+        (unknown, True),
+    ],
+)
+def test_slurmctlds_word_decides_whatever_is_left(
+    stage: Stage, says: Callable[[int], JobRecord], is_over: bool
+) -> None:
+    stage.may_ask().says = says
+    stage.run(Phase.RUNNING)
+    stage.workload()
+    stage.at = OVER + 1
+    stage.turn()
+    assert stage.ended == ([KEY] if is_over else [])
+
+
+def test_slurmctld_that_does_not_answer_ends_no_run(stage: Stage) -> None:
+    def silent(_: int) -> JobRecord:
+        raise Unavailable("no answer")
+
+    stage.may_ask().says = silent
+    stage.run(Phase.RUNNING)
+    stage.at = OVER + 1
+    stage.turn()
+    assert stage.ended == []
+
+
+def test_slurmctld_is_not_asked_about_runs_whose_time_is_not_over(stage: Stage) -> None:
+    stage.may_ask()
+    stage.run(Phase.RUNNING)
+    stage.at = OVER
+    stage.turn()
+    assert stage.asked == []

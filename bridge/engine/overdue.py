@@ -1,0 +1,42 @@
+"""Which runs are over although no epilog has told: the decision, without I/O and without a clock.
+
+An epilog whose hook was killed is run by nobody again: slurmd drains its node, a person gives it back, and the run
+would stand in the journal, with its pods and its marker, until the node boots. A run with GPUs is ended by the next
+prolog that is given them (`door`); on a node whose jobs have none, nothing else tells.
+
+Only a run whose job should be over long since is looked at: time limits may be lengthened, so a limit alone proves
+nothing. slurmctld's word does; and where it may not be asked, that nothing of the run is left in Kubernetes: to end
+such a run takes nothing from anybody.
+"""
+
+from bridge.config import Config
+from bridge.engine import orphans
+from bridge.engine.orphans import JobWord, Seen
+from bridge.engine.state import Phase, Run
+from bridge.messages import workloads as messages
+
+
+def is_overdue(config: Config, run: Run, at: float) -> bool:
+    """Whether the job's time was over so long ago (boot clock) that no prolog of it can wait on any node: until then
+    its workload may still be made. Of a job without a limit, or of a Slurm before 23.02, nobody knows."""
+    if run.phase is not Phase.RUNNING or run.allocation is None or not run.allocation.end_time:
+        return False
+    limit = run.allocation.end_time - run.allocation.start_time
+    return at > run.began + limit + config.timing.prolog_deadline
+
+
+def proof(config: Config, run: Run, word: JobWord | None, *, is_gone: bool) -> str:
+    """Why an overdue run is over; '' without proof. ``word`` is slurmctld's, None where it may not be asked;
+    ``is_gone``: whether Kubernetes has neither its workload nor a pod of it on this node."""
+    if word is None:
+        return messages.NOTHING_LEFT if is_gone else ""
+    if word.unknown:
+        return messages.ORPHAN_FORGOTTEN.cause
+    why = "" if word.record is None else orphans.why_over(config, _as_seen(run), word.record)
+    return messages.ORPHAN_OVER.cause.format(why=why) if why else ""
+
+
+def _as_seen(run: Run) -> Seen:
+    """As its workload would say of it."""
+    start = 0 if run.allocation is None else run.allocation.start_time
+    return Seen(run.name, run.workload_uid, run.key, start, run.nodes, deleting=False, namespace=run.rules.namespace)
