@@ -112,7 +112,7 @@ class Daemon:
             works |= SlurmWork(config, rest, self._engine.credential, service).works()
             ask = asking(rest, service)
         adopter = Adopter(config, kube, self._runs, node, _marker, self._engine.happened, ask, rest)
-        self._reconciler = Reconciler(config, kube, self._runs, node, ask, adopter.take_up, self._engine.came)
+        self._reconciler = Reconciler(config, kube, self._runs, node, ask, adopter.take_up, _markers, self._engine.post)
         self._executor = Executor(works, self._engine.came)
         self._pulse = Pulse(readings, node, self._executor.health, self._standing)
         self._servers = [

@@ -16,8 +16,9 @@ import structlog
 from bridge import clock, wellknown
 from bridge.config import Config
 from bridge.engine import events, orphans, overdue
+from bridge.engine.inbox import Happened
 from bridge.engine.orphans import Finding, JobWord, Runs, Seen, State
-from bridge.engine.state import Phase, Run
+from bridge.engine.state import Mark, Phase
 from bridge.errors import BridgeError, NotFound
 from bridge.job.faults.runs import BRIDGE_BUG
 from bridge.job.faults.servers import of_kubernetes
@@ -26,6 +27,7 @@ from bridge.kube.api import Kubernetes, Object, Selector
 from bridge.messages import workloads as messages
 from bridge.slurmrest.api import JobRecord, SlurmRest
 from bridge.slurmrest.service import ServiceToken
+from bridge.store.markers import Marker
 
 log = structlog.get_logger()
 
@@ -80,20 +82,23 @@ class Reconciler:
         node: str,
         ask: Ask | None = None,
         take_up: Callable[[Seen], None] = lambda _: None,
-        came: Callable[[Run, events.Event], None] = lambda _, __: None,
+        markers: Callable[[], Mapping[int, Marker | None]] = dict,
+        post: Callable[[Happened], None] = lambda _: None,
     ) -> None:
         """``runs`` gives the engine's runs as they are now, ``node`` this node's Kubernetes name; ``ask`` what
         slurmctld says of a job, None where it may not be asked about every job; ``take_up`` is given every workload on
-        this node of whose run the journal knows nothing, ``came`` what has come of a run."""
+        this node of whose run the journal knows nothing. ``markers`` gives those that there are, by job, None for a
+        damaged one; ``post`` is told which runs are over."""
         self._config = config
         self._kube = kube
         self._runs = runs
         self._node = node
         self._ask = ask
         self._take_up = take_up
-        self._came = came
+        self._markers = markers
+        self._post = post
         self._lost: tuple[Seen, ...] = ()
-        self._over: tuple[tuple[Run, str], ...] = ()
+        self._over: tuple[tuple[Happened, str], ...] = ()
         self._turn = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep_on, name="reconciler", daemon=True)
@@ -201,20 +206,36 @@ class Reconciler:
 
     def _end(self) -> None:
         """As their epilogs would have."""
-        for run, why in self._over:
-            log.warning("run_over_without_epilog", run=str(run.key), job=run.key.job_id, proof=why)
-            self._came(run, events.EpilogBegan(clock.now()))
+        for happened, why in self._over:
+            log.warning("run_over_without_epilog", run=str(happened.key), job=happened.key.job_id, proof=why)
+            self._post(happened)
 
-    def _overdue(self, runs: Runs, words: "_Words", there: Set[str] | None) -> Iterator[tuple[Run, str]]:
-        """Each run that is over without an epilog, and the proof. ``there``: the runs of which Kubernetes has something
-        on this node or a workload; None where not all of that could be seen."""
+    def _overdue(self, runs: Runs, words: "_Words", there: Set[str] | None) -> Iterator[tuple[Happened, str]]:
+        """The end of each run that is over without an epilog, and the proof. ``there``: the runs of which Kubernetes
+        has a workload, or a pod on this node; None where not all of that could be seen."""
+        for ended, happened in (*self._overdue_runs(runs), *self._overdue_markers()):
+            is_gone = there is not None and ended.name not in there
+            why = overdue.proof(self._config, ended, words.on(ended.key), is_gone=is_gone)
+            if why:
+                yield happened, why
+
+    def _overdue_runs(self, runs: Runs) -> Iterator[tuple[Seen, Happened]]:
         at = clock.now()
         for run in runs.values():
             if overdue.is_overdue(self._config, run, at):
-                is_gone = there is not None and run.name not in there
-                why = overdue.proof(self._config, run, words.on(run.key), is_gone=is_gone)
-                if why:
-                    yield run, why
+                yield overdue.of_run(run), Happened(run.key, events.EpilogBegan(at), run.mark)
+
+    def _overdue_markers(self) -> Iterator[tuple[Seen, Happened]]:
+        """Of jobs of which the journal knows nothing: it is looked at after the markers, which come first."""
+        at, calendar, markers = clock.now(), clock.wall(), self._markers()
+        known = {key.job_id for key in self._runs()}
+        for job_id, marker in markers.items():
+            if job_id in known or marker is None or not overdue.is_marker_overdue(self._config, marker, calendar):
+                continue
+            ended = overdue.of_marker(self._config, job_id, marker, self._node)
+            key, mark = overdue.key_of(self._config, job_id, marker), Mark(job_id, marker.restart, marker.start)
+            event = events.EpilogBegan(at, None, key.cluster, job_id, marker.restart, marker.start)
+            yield ended, Happened(key, event, mark)
 
     def _pods(self) -> tuple[list[Object], tuple[str, ...]]:
         """The site's pods on this node, and why those of some namespaces are not known."""

@@ -37,13 +37,15 @@ class Job:
         return bool(self.node) and word.first_node(nodes) == self.node
 
     def marker(self) -> "dict[str, object]":
-        """What the run marker keeps: enough to tell this run from another one with the same number."""
+        """What the run marker keeps: enough to tell this run from another one with the same number, and whose it is,
+        and until when, once nothing else is left of it."""
         return {
             "cluster": self.env.get("SLURM_CLUSTER_NAME", ""),
             "restart": self._number("SLURM_JOB_RESTART_COUNT") or 0,
             "start": self._number("SLURM_JOB_START_TIME"),
             "uid": self.uid,
             "gpus": bool(self.gpus),
+            "end": self.end,
         }
 
     def _number(self, name: str) -> "Optional[int]":

@@ -11,12 +11,14 @@ from bridge.messages.bridged import MARKER_UNREAD
 @dataclass(frozen=True)
 class Marker:
     """A run that began on this node and is not proven gone: ``start`` in epoch seconds, 0 where Slurm does not tell;
-    ``uid`` its owner, None where the marker does not say; ``gpus`` whether it may have some."""
+    ``uid`` its owner, None where the marker does not say; ``gpus`` whether it may have some; ``end`` when its time is
+    over by its job's limit of then, in epoch seconds, 0 where the marker does not say."""
 
     restart: int
     start: int
     uid: int | None
     gpus: bool = True
+    end: int = 0
 
 
 def may_name(directory: Path, job_id: int, run: tuple[int, int] | None) -> bool:
@@ -39,8 +41,11 @@ def marker(directory: Path, job_id: int) -> Marker | None:
         return None
     except OSError as error:
         raise ConfigError(MARKER_UNREAD.sentence(path=directory / str(job_id), why=error.strerror)) from error
-    run, uid = markers.run_of(content), content.get("uid")
-    return None if run is None else Marker(*run, uid if type(uid) is int else None, content.get("gpus") is not False)
+    run, uid, end = markers.run_of(content), content.get("uid"), content.get("end")
+    if run is None:
+        return None
+    has_gpus = content.get("gpus") is not False
+    return Marker(*run, uid if type(uid) is int else None, has_gpus, end if type(end) is int else 0)
 
 
 def all_there(directory: Path) -> dict[int, Marker | None]:

@@ -159,7 +159,9 @@ class Daemon:
             ask = asking(rest, service)
         runs, post = (lambda: self.engine.runs), self.engine.happened
         adopter = Adopter(config, kube, runs, node.name, node.markers.get, post, ask, slurm)
-        self.reconciler = Reconciler(config, kube, runs, node.name, ask, adopter.take_up, self.engine.came)
+        self.reconciler = Reconciler(
+            config, kube, runs, node.name, ask, adopter.take_up, lambda: node.markers, self.engine.post
+        )
         self._executor = Executor(works, self.engine.came)
         hooks = HookDoor(self.engine)
         users = UserDoor(config, self.engine, self.hub, node.name, self.reconciler, adopter, service)

@@ -7,6 +7,7 @@ import pytest
 from bridge.engine import overdue
 from bridge.engine.state import Phase
 from bridge.errors import Unavailable
+from bridge.store.markers import Marker
 
 from .node import eventually
 from .world import NAMESPACE, World
@@ -180,3 +181,18 @@ def test_an_epilog_that_never_came_leaves_nothing(world: World, monkeypatch: pyt
     following = second.prolog(world.job("n2", id=8, gpus=0)).answer()
     assert (following["exit"], following["released"]) == (0, [7])
     assert second.run(job).phase is Phase.RELEASED
+
+
+def test_an_epilog_that_never_came_and_a_lost_journal_leave_nothing(world: World) -> None:
+    node, job = world.node(), world.job(gpus=0)
+    world.running(node, job)
+    node.markers[job.id] = Marker(job.restart, job.start, 2001, gpus=False, end=job.start + 60)
+    for name in world.workloads():
+        world.kube.remove("workload", NAMESPACE, name)
+    for pod in world.pods():
+        world.kube.remove("pod", NAMESPACE, pod["metadata"]["name"])
+    node = world.anew(node)
+    node.reconciler.reconcile()
+    node.until(lambda run: run.phase is Phase.RELEASE, job)
+    following = node.prolog(world.job(id=8, gpus=0)).answer()
+    assert (following["exit"], following["released"]) == (0, [7])

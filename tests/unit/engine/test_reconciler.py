@@ -10,13 +10,15 @@ import pytest
 
 from bridge import wellknown
 from bridge.engine import events, reconciler
+from bridge.engine.inbox import Happened
 from bridge.engine.orphans import State
 from bridge.engine.reconciler import Ask, Reconciler, Report
-from bridge.engine.state import Phase, Run, new_run
+from bridge.engine.state import Mark, Phase, Run, new_run
 from bridge.errors import Forbidden, NotFound, Unavailable
 from bridge.job.ids import RunKey, pod_name, run_labels
 from bridge.kube.api import Object
 from bridge.slurmrest.api import JobRecord
+from bridge.store.markers import Marker
 from tests.fakes.kubernetes import FakeKubernetes
 
 from .story import CONFIG, START, allocation, record
@@ -48,8 +50,10 @@ class Stage:
         self.asked: list[int] = []
         self.says: Callable[[int], JobRecord] = lambda _: record()
         self.ended: list[RunKey] = []
+        self.markers: dict[int, Marker | None] = {}
+        self.calendar = 0.0
         self._reconciler = self._made(None)
-        monkeypatch.setattr(reconciler, "clock", SimpleNamespace(now=lambda: self.at))
+        monkeypatch.setattr(reconciler, "clock", SimpleNamespace(now=lambda: self.at, wall=lambda: self.calendar))
 
     def may_ask(self) -> "Stage":
         """The site has given it a service token."""
@@ -61,11 +65,12 @@ class Stage:
         self._reconciler = self._made(None)
 
     def _made(self, ask: Ask | None) -> Reconciler:
-        def came(run: Run, event: events.Event) -> None:
-            assert isinstance(event, events.EpilogBegan)
-            self.ended.append(run.key)
+        def post(happened: Happened) -> None:
+            assert isinstance(happened.event, events.EpilogBegan)
+            assert happened.of == Mark(happened.key.job_id, happened.key.restart, START)
+            self.ended.append(happened.key)
 
-        return Reconciler(CONFIG, self.kube, lambda: self.runs, NODE, ask, came=came)
+        return Reconciler(CONFIG, self.kube, lambda: self.runs, NODE, ask, markers=lambda: self.markers, post=post)
 
     def workload(self, job: int = 7, start: int = START, nodes: str = "compute1,compute2", tag: str = "demo") -> str:
         """A workload is there; its name."""
@@ -535,3 +540,53 @@ def test_slurmctld_is_not_asked_about_runs_whose_time_is_not_over(stage: Stage) 
     stage.at = OVER
     stage.turn()
     assert stage.asked == []
+
+
+MARKER = Marker(0, START, 2001, gpus=False, end=START + 60)
+LATE = START + 61.0 + CONFIG.timing.prolog_deadline
+
+
+def test_a_marker_alone_ends_its_run_once_nothing_is_left_of_that(stage: Stage) -> None:
+    stage.markers[7] = MARKER
+    stage.calendar = LATE - 1
+    stage.turn()
+    assert stage.ended == []
+    stage.calendar = LATE
+    stage.turn()
+    assert stage.ended == [KEY]
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        lambda stage: stage.workload(nodes="compute2"),
+        a_pod,
+        lists_no_pods,
+        lambda stage: stage.run(Phase.RELEASED),
+        lambda stage: stage.markers.update({7: None}),
+        lambda stage: stage.markers.update({7: replace(MARKER, end=0)}),
+    ],
+)
+def test_a_marker_ends_nothing_that_may_be_there(stage: Stage, slip: Callable[[Stage], object]) -> None:
+    stage.markers[7] = MARKER
+    slip(stage)
+    stage.calendar = LATE
+    stage.turn()
+    assert stage.ended == []
+
+
+@pytest.mark.parametrize(
+    ("told", "is_over"),
+    [
+        (record(), False),
+        (record(states=frozenset({"CANCELLED"})), True),
+        (record(nodes=1, start_time=START + 5), False),  # slurmctld sets a start anew where it powers nodes up
+        (replace(record(start_time=START + 5), nodes="compute3"), True),
+    ],
+)
+def test_slurmctlds_word_decides_of_a_marker_too(stage: Stage, told: JobRecord, is_over: bool) -> None:
+    stage.may_ask().says = lambda _: told
+    stage.markers[7] = MARKER
+    stage.calendar = LATE
+    stage.turn()
+    assert stage.ended == ([KEY] if is_over else [])

@@ -20,7 +20,7 @@ def test_a_job_of_ours_is_told_whole_and_marked_before_anybody_is_asked(stage: S
     stage.spec("kind: ContainerJob\n")
     stage.scontrol_says('echo "SLURM_JWT=a.b.c for $2 $3"')
     stage.daemon_starts()
-    hook = stage.hook("prolog", stage.job())
+    hook = stage.hook("prolog", stage.job(SLURM_JOB_END_TIME="1700003600"))
     chat = stage.accepts()
     assert json.loads((stage.markers / "7").read_text()) == {
         "cluster": "test",
@@ -28,6 +28,7 @@ def test_a_job_of_ours_is_told_whole_and_marked_before_anybody_is_asked(stage: S
         "start": 1700000000,
         "uid": ML,
         "gpus": False,
+        "end": 1_700_003_600,
     }
     question = chat.hears()
     assert (question["v"], question["phase"], question["bridge"]) == (1, "prolog", True)

@@ -14,6 +14,8 @@ from bridge.store.markers import Marker, all_there, marker
     [
         ({"restart": 2, "start": 1_700_000_000, "uid": 2001, "gpus": True}, Marker(2, 1_700_000_000, 2001, gpus=True)),
         ({"restart": 2, "start": 5, "uid": 2001, "gpus": False}, Marker(2, 5, 2001, gpus=False)),
+        ({"restart": 2, "start": 5, "uid": 2001, "end": 65}, Marker(2, 5, 2001, end=65)),
+        ({"restart": 2, "start": 5, "uid": 2001, "end": "soon"}, Marker(2, 5, 2001)),
         ({"restart": 2, "start": 5, "uid": 2001}, Marker(2, 5, 2001, gpus=True)),
         ({"restart": 0, "start": None, "uid": None}, Marker(0, 0, None)),
         ({"restart": "0", "start": 5}, None),
