@@ -30,13 +30,13 @@ def main() -> int:
     parser.add_argument("--failpoints", type=float, default=Pace.failpoints, help="the same, on each node")
     asked = parser.parse_args()
     subprocess.run([STACK, "up"], check=True, stdout=sys.stderr)
-    stack = Stack(Stack.describe())
+    stack, product = Stack(Stack.describe()), commit()  # which a piece does not ask again: the checkout may go on
     for seed, lifecycles in pieces(asked.seed, asked.lifecycles, asked.piece):
-        if any((done["seed"], done["lifecycles"]) == (seed, lifecycles) for done in reports(asked.out, commit())):
+        if any((done["seed"], done["lifecycles"]) == (seed, lifecycles) for done in reports(asked.out, product)):
             continue
         stack.make_clean()
-        print(run(stack, seed, lifecycles, asked.out, Pace(asked.faults, asked.failpoints)), flush=True)
-    done = reports(asked.out, commit())
+        print(run(stack, seed, lifecycles, asked.out, Pace(asked.faults, asked.failpoints), product), flush=True)
+    done = reports(asked.out, product)
     print("\n".join(page(done)))
     return 1 if any(report["violations"] for report in done) else 0
 

@@ -69,14 +69,17 @@ class Report:
         return "\n".join(lines)
 
 
-def run(stack: Stack, seed: int, lifecycles: int, out: Path, pace: Pace | None = None) -> Report:
-    """So many lifecycles on a clean stack. The report, and what is kept of violations, goes to a folder of `out`."""
-    pace, began = pace or Pace(), time.time()
-    folder = out / f"{commit()}-{seed}"
+def run(
+    stack: Stack, seed: int, lifecycles: int, out: Path, pace: Pace | None = None, product: str | None = None
+) -> Report:
+    """So many lifecycles on a clean stack, which has this `product`, by default that of the checkout. The report, and
+    what is kept of violations, goes to a folder of `out`."""
+    pace, began, product = pace or Pace(), time.time(), product or commit()
+    folder = out / f"{product}-{seed}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     issued: dict[int, Lifecycle] = {}
-    before = sum((Counter(report["failpoints"]) for report in reports(out, commit())), Counter[str]())
+    before = sum((Counter(report["failpoints"]) for report in reports(out, product)), Counter[str]())
 
     def life_of(command: list[str], rank: int, run: int) -> PodLife:
         return pod_life(seed, issued[int(command[1])], rank, run)
@@ -91,7 +94,7 @@ def run(stack: Stack, seed: int, lifecycles: int, out: Path, pace: Pace | None =
         driver.drive()
         evidence.look(driver)
     (folder / HISTORY).write_bytes(pickle.dumps(driver.site.history))
-    report = _report(driver, evidence.kept, began)
+    report = _report(product, driver, evidence.kept, began)
     (folder / "report.json").write_text(json.dumps(asdict(report), indent=1) + "\n", encoding="utf-8")
     return report
 
@@ -111,10 +114,10 @@ def _git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=_ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def _report(driver: Driver, found: list[Violation], began: float) -> Report:
+def _report(product: str, driver: Driver, found: list[Violation], began: float) -> Report:
     history = driver.site.history
     return Report(
-        commit(),
+        product,
         driver.seed,
         driver.count,
         len(driver.site.stack.nodes),
