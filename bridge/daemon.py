@@ -29,7 +29,7 @@ from bridge.engine.loop import Engine
 from bridge.engine.node_reading import NodeReadings
 from bridge.engine.node_work import NodeWork
 from bridge.engine.pulse import Pulse
-from bridge.engine.reconciler import Reconciler, asking
+from bridge.engine.reconciler import Reconciler, asking, asking_as_owner
 from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import Mark, Run
@@ -105,14 +105,16 @@ class Daemon:
         kubelet, disks = KubeletProbe(config.kubernetes.kubelet_healthz), Disks(config.kubernetes.disks)
         readings = NodeReadings(kube)
         works |= NodeWork(config, kube, kubelet, disks.complaint, clock.boot_id(), reached, readings).works()
-        service, ask, rest = None, None, None
+        service, ask, as_owner, rest = None, None, None, None
         if config.slurmrest is not None:
             told = heard.by_nobody if tally is None else tally.of("slurmrestd")
             rest, service = SlurmRestClient(config.slurmrest, told=told), service_token(config.slurmrest)
             works |= SlurmWork(config, rest, self._engine.credential, service).works()
-            ask = asking(rest, service)
+            ask, as_owner = asking(rest, service), asking_as_owner(rest, self._engine.credential)
         adopter = Adopter(config, kube, self._runs, node, _marker, self._engine.happened, ask, rest)
-        self._reconciler = Reconciler(config, kube, self._runs, node, ask, adopter.take_up, _markers, self._engine.post)
+        self._reconciler = Reconciler(
+            config, kube, self._runs, node, ask, adopter.take_up, as_owner, _markers, self._engine.post
+        )
         self._executor = Executor(works, self._engine.came)
         self._pulse = Pulse(readings, node, self._executor.health, self._standing)
         self._servers = [

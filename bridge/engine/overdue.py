@@ -5,9 +5,9 @@ would stand in the journal, with its pods and its marker, until the node boots. 
 prolog that is given them (`door`); on a node whose jobs have none, nothing else tells.
 
 Only a run whose job should be over long since is looked at: time limits may be lengthened, so a limit alone proves
-nothing. slurmctld's word does; and where it may not be asked, that nothing of the run is left in Kubernetes: to end
-such a run takes nothing from anybody. The same holds for a run whose journal was lost besides, and that left its
-marker.
+nothing. slurmctld's word does, for which the owner's token may ask, too, while it lives; and without a word, that
+nothing of the run is left in Kubernetes: to end such a run takes nothing from anybody. The same holds for a run whose
+journal was lost besides, and that left its marker.
 """
 
 from bridge.config import Config
@@ -37,12 +37,12 @@ def is_marker_overdue(config: Config, marker: Marker, calendar: float) -> bool:
 def proof(config: Config, ended: Seen, word: JobWord | None, *, is_gone: bool) -> str:
     """Why an overdue run is over; '' without proof. ``word`` is slurmctld's, None where it may not be asked;
     ``is_gone``: whether Kubernetes has neither its workload nor a pod of it on this node."""
-    if word is None:
-        return messages.NOTHING_LEFT if is_gone else ""
-    if word.unknown:
+    if word is not None and word.unknown:
         return messages.ORPHAN_FORGOTTEN.cause
-    why = "" if word.record is None else orphans.why_over(config, ended, word.record)
-    return messages.ORPHAN_OVER.cause.format(why=why) if why else ""
+    if word is not None and word.record is not None:
+        why = orphans.why_over(config, ended, word.record)
+        return messages.ORPHAN_OVER.cause.format(why=why) if why else ""
+    return messages.NOTHING_LEFT if is_gone else ""
 
 
 def of_run(run: Run) -> Seen:

@@ -25,7 +25,7 @@ from bridge.job.faults.servers import of_kubernetes
 from bridge.job.ids import RunKey
 from bridge.kube.api import Kubernetes, Object, Selector
 from bridge.messages import workloads as messages
-from bridge.slurmrest.api import JobRecord, SlurmRest
+from bridge.slurmrest.api import Credential, JobRecord, SlurmRest
 from bridge.slurmrest.service import ServiceToken
 from bridge.store.markers import Marker
 
@@ -82,19 +82,22 @@ class Reconciler:
         node: str,
         ask: Ask | None = None,
         take_up: Callable[[Seen], None] = lambda _: None,
+        ask_as_owner: Callable[[RunKey], Ask | None] | None = None,
         markers: Callable[[], Mapping[int, Marker | None]] = dict,
         post: Callable[[Happened], None] = lambda _: None,
     ) -> None:
         """``runs`` gives the engine's runs as they are now, ``node`` this node's Kubernetes name; ``ask`` what
         slurmctld says of a job, None where it may not be asked about every job; ``take_up`` is given every workload on
-        this node of whose run the journal knows nothing. ``markers`` gives those that there are, by job, None for a
-        damaged one; ``post`` is told which runs are over."""
+        this node of whose run the journal knows nothing. Where ``ask`` is None, ``ask_as_owner`` asks about a run as
+        long as its owner's token is there; ``markers`` gives those that there are, by job, None for a damaged one;
+        ``post`` is told which runs are over."""
         self._config = config
         self._kube = kube
         self._runs = runs
         self._node = node
         self._ask = ask
         self._take_up = take_up
+        self._ask_as_owner = ask_as_owner
         self._markers = markers
         self._post = post
         self._lost: tuple[Seen, ...] = ()
@@ -215,9 +218,13 @@ class Reconciler:
         has a workload, or a pod on this node; None where not all of that could be seen."""
         for ended, happened in (*self._overdue_runs(runs), *self._overdue_markers()):
             is_gone = there is not None and ended.name not in there
-            why = overdue.proof(self._config, ended, words.on(ended.key), is_gone=is_gone)
+            why = overdue.proof(self._config, ended, self._word(happened.key, words), is_gone=is_gone)
             if why:
                 yield happened, why
+
+    def _word(self, key: RunKey, words: "_Words") -> JobWord | None:
+        as_owner = None if self._ask_as_owner is None else self._ask_as_owner(key)
+        return words.on(key) or _Words(as_owner).on(key)
 
     def _overdue_runs(self, runs: Runs) -> Iterator[tuple[Seen, Happened]]:
         at = clock.now()
@@ -295,6 +302,18 @@ def asking(rest: SlurmRest, service: ServiceToken | None) -> Ask | None:
     if service is None:
         return None
     return lambda job_id: rest.job(service.credential(), job_id)
+
+
+def asking_as_owner(
+    rest: SlurmRest, credential: Callable[[RunKey], Credential | None]
+) -> Callable[[RunKey], Ask | None]:
+    """The same about a run, by its owner's own token, while the daemon has that."""
+
+    def asking(key: RunKey) -> Ask | None:
+        owner = credential(key)
+        return None if owner is None else lambda job_id: rest.job(owner, job_id)
+
+    return asking
 
 
 class _Words:

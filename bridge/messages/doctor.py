@@ -183,7 +183,8 @@ MARKER_LEFT = Message(
     "marker-left",
     "job {job} has begun here, Slurm has it here no more, and nobody has proven it gone",
     "the next bridge job here waits until it is proven; GPUs may still be in its hands",
-    "`bridgectl show {job}` says what is missing; the next prolog proves it, too. Remove no marker by hand",
+    "`bridgectl show {job}` says what is missing; the next prolog proves it, too, and once the job's time is long over "
+    "the daemon ends the run by itself (log: run_over_without_epilog). Remove no marker by hand",
 )
 WORKLOAD_LEFT = Message(
     "workload-left", "{workload} is {state}: {why}", "it may hold pods on Slurm's nodes", "bridgectl gc --dry-run"

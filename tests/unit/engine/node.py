@@ -23,7 +23,7 @@ from bridge.engine.inbox import Happened, Stop
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine, Watcher
 from bridge.engine.node_work import NodeWork
-from bridge.engine.reconciler import Reconciler, asking
+from bridge.engine.reconciler import Reconciler, asking, asking_as_owner
 from bridge.engine.recover import replayed
 from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
@@ -152,16 +152,15 @@ class Daemon:
             f"boot-{node.name}",
             identities.of,
         ).works()
-        service, ask, slurm = None, None, None
+        service, ask, as_owner, slurm = None, None, None, None
         if config.slurmrest is not None:
             slurm, service = rest, service_token(config.slurmrest)
             works |= SlurmWork(config, rest, self.engine.credential, service).works()
-            ask = asking(rest, service)
+            ask, as_owner = asking(rest, service), asking_as_owner(rest, self.engine.credential)
         runs, post = (lambda: self.engine.runs), self.engine.happened
         adopter = Adopter(config, kube, runs, node.name, node.markers.get, post, ask, slurm)
-        self.reconciler = Reconciler(
-            config, kube, runs, node.name, ask, adopter.take_up, lambda: node.markers, self.engine.post
-        )
+        markers, tell = (lambda: dict(node.markers)), self.engine.post
+        self.reconciler = Reconciler(config, kube, runs, node.name, ask, adopter.take_up, as_owner, markers, tell)
         self._executor = Executor(works, self.engine.came)
         hooks = HookDoor(self.engine)
         users = UserDoor(config, self.engine, self.hub, node.name, self.reconciler, adopter, service)

@@ -183,6 +183,22 @@ def test_an_epilog_that_never_came_leaves_nothing(world: World, monkeypatch: pyt
     assert second.run(job).phase is Phase.RELEASED
 
 
+def test_the_pods_of_a_run_whose_epilog_never_came_go_by_its_owners_word(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overdue, "is_overdue", lambda _, run, __: run.phase is Phase.RUNNING)
+    node, job = world.node(), world.job(gpus=0)
+    world.running(node, job)
+    node.reconciler.reconcile()
+    assert node.run(job).phase is Phase.RUNNING, "its time limit was lengthened"
+    world.rest.jobs[job.id] = replace(job.record(), states=frozenset({"CANCELLED"}))
+    node.reconciler.reconcile()
+    eventually(lambda: not world.pods())
+    assert node.run(job).phase is Phase.RELEASE, "no hook has looked for its processes yet"
+    following = node.prolog(world.job(id=8, gpus=0)).answer()
+    assert (following["exit"], following["released"]) == (0, [7])
+
+
 def test_an_epilog_that_never_came_and_a_lost_journal_leave_nothing(world: World) -> None:
     node, job = world.node(), world.job(gpus=0)
     world.running(node, job)

@@ -64,13 +64,18 @@ class Stage:
         """The daemon: its memory is lost."""
         self._reconciler = self._made(None)
 
-    def _made(self, ask: Ask | None) -> Reconciler:
+    def may_ask_as_owner_of(self, key: RunKey) -> None:
+        """The daemon has the token of this run's owner."""
+        self._reconciler = self._made(None, lambda asked: self._ask if asked == key else None)
+
+    def _made(self, ask: Ask | None, as_owner: Callable[[RunKey], Ask | None] | None = None) -> Reconciler:
         def post(happened: Happened) -> None:
             assert isinstance(happened.event, events.EpilogBegan)
             assert happened.of == Mark(happened.key.job_id, happened.key.restart, START)
             self.ended.append(happened.key)
 
-        return Reconciler(CONFIG, self.kube, lambda: self.runs, NODE, ask, markers=lambda: self.markers, post=post)
+        runs, markers = (lambda: self.runs), (lambda: self.markers)
+        return Reconciler(CONFIG, self.kube, runs, NODE, ask, ask_as_owner=as_owner, markers=markers, post=post)
 
     def workload(self, job: int = 7, start: int = START, nodes: str = "compute1,compute2", tag: str = "demo") -> str:
         """A workload is there; its name."""
@@ -523,15 +528,32 @@ def test_slurmctlds_word_decides_whatever_is_left(
     assert stage.ended == ([KEY] if is_over else [])
 
 
-def test_slurmctld_that_does_not_answer_ends_no_run(stage: Stage) -> None:
-    def silent(_: int) -> JobRecord:
-        raise Unavailable("no answer")
+def silent(_: int) -> JobRecord:
+    """slurmctld does not answer."""
+    raise Unavailable("no answer")
 
+
+@pytest.mark.parametrize("left", [True, False])
+def test_where_slurmctld_does_not_answer_only_a_run_of_which_nothing_is_left_is_ended(stage: Stage, left: bool) -> None:
     stage.may_ask().says = silent
     stage.run(Phase.RUNNING)
+    if left:
+        stage.workload()
     stage.at = OVER + 1
     stage.turn()
-    assert stage.ended == []
+    assert stage.ended == ([] if left else [KEY])
+
+
+@pytest.mark.parametrize(("state", "is_over"), [("RUNNING", False), ("TIMEOUT", True)])
+def test_the_owners_token_asks_where_the_site_has_given_none(stage: Stage, state: str, is_over: bool) -> None:
+    stage.says = lambda _: record(states=frozenset({state}))
+    stage.may_ask_as_owner_of(KEY)
+    stage.run(Phase.RUNNING)
+    stage.workload()
+    stage.at = OVER + 1
+    stage.turn()
+    assert stage.asked == [7]
+    assert stage.ended == ([KEY] if is_over else [])
 
 
 def test_slurmctld_is_not_asked_about_runs_whose_time_is_not_over(stage: Stage) -> None:
