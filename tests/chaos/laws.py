@@ -152,9 +152,10 @@ def _could_be_told(history: History, job: int) -> bool:
         return False
     knows = trained = begun.ended
     over = next((hook.began for hook in of_job if hook.phase == "epilog" and hook.began > trained), trained)
-    tokenless = history.tokenless.get(batch, [])
-    if any(begun.began - _MINTED <= at <= over for at in tokenless):
-        attached = history.ended[job].attached or 0.0
+    tokenless, ended = history.tokenless.get(batch, []), history.ended[job]
+    # `scontrol token` may take too long by itself, too, where the machine is busy: its output says so.
+    if "[no-token]" in (ended.output or "") or any(begun.began - _MINTED <= at <= over for at in tokenless):
+        attached = ended.attached or 0.0
         has_run = attached > begun.began  # and not only the script of an earlier run
         knows = max(trained, attached + _ATTACHING) if has_run else math.inf
     return _had_time(knows, over, history.troubles.get(batch, []))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from .hands import EPILOG, before_hook
 from .nodes import without_daemon
 from .specs import UNTIL_LET_GO, container_job
 from .stack import Job, Stack, eventually
@@ -194,6 +195,26 @@ def test_with_a_service_token_slurmctld_says_what_lives_and_what_is_over(stack: 
         eventually(lambda: not stack.names("pytorchjobs"), 40, "the orphan is gone")
         (deleted,) = reconciler(stack)["details"]["deleted"]
         assert (deleted["workload"], deleted["why"]) == (name, "slurmctld says that its job is over (cancelled)")
+
+
+def test_a_run_whose_epilog_was_killed_ends_when_its_time_is_long_over(stack: Stack) -> None:
+    """slurmd runs no epilog twice, and a job without GPUs tells no later prolog that it is over."""
+    on_it = ("-N1", "-w", "compute1", "-c1", "--time=1")
+    with stack.configured("compute1", timing={"reconcile_period": 0.5, "prolog_deadline": 8.0}):
+        training = container_job(stack.images["small"], "trap 'exit 143' TERM; sleep 300 & wait")
+        job = stack.submit(training, *on_it, script="echo here; sleep 300")
+        eventually(lambda: "here" in stack.output(job), 60, "training")
+        with before_hook(stack, "compute1", EPILOG, "kill -9 $$"):
+            stack.exec("login", "scancel", str(job.id), user="ml")
+            eventually(lambda: stack.node_states()["compute1"] == "drained", 60, "the drain")
+        stack.exec("slurmctld", "scontrol", "update", "nodename=compute1", "state=resume")
+        assert stack.names("pytorchjobs") == [f"slurm-demo-{job.id}-0"]
+        eventually(lambda: not stack.names("pytorchjobs"), 90, "no workload")
+        following = stack.run(container_job(stack.images["small"], "echo trained"), *on_it)
+        assert (stack.state(following), stack.output(following)) == ("COMPLETED", "trained\n")
+    assert stack.exec("compute1", "ls", _RUNS) == ""
+    (told,) = [line for line in stack.daemon_log("compute1", job) if line["event"] == "run_over_without_epilog"]
+    assert told["proof"] == "slurmctld says that its job is over (cancelled)"
 
 
 def test_a_calendar_that_jumps_deletes_nothing(stack: Stack) -> None:

@@ -108,6 +108,7 @@ def test_a_good_history_breaks_no_law() -> None:
         ("all told", untold(Kind.SUCCESS, 0, (105.5, 108))),
         ("all told", all_slips(untold(Kind.SUCCESS, 0), tokenless(80))),
         ("all told", all_slips(untold(Kind.SUCCESS, 1), tokenless(105), ended(attached=103.1))),
+        ("all told", all_slips(untold(Kind.FAILURE, 1), ended(output="[no-token]", attached=103.1))),
         ("own words", ended(comment="k8s: finished")),
         ("own words", ended(comment=f"{own_text(LIFE)} more | k8s: finished")),
         ("right end", ended(lifecycle=replace(LIFE, kind=Kind.FAILURE))),
@@ -158,6 +159,7 @@ def test_a_foreign_job_is_told_nothing() -> None:
         all_slips(untold(Kind.SUCCESS, 0), tokenless(105), ended(attached=104.0)),
         all_slips(untold(Kind.SUCCESS, 0), tokenless(105), ended(attached=94.0)),  # by an earlier run
         all_slips(untold(Kind.BAD_SPEC, 0), tokenless(105)),
+        all_slips(untold(Kind.FAILURE, 0), ended(output="failed: no Slurm token [no-token]", attached=104.0)),
         all_slips(untold(Kind.QUICK_END, 0), tokenless(90)),
         all_slips(hook(1, ended=261), lambda history: history.forgot.update({NODE: [120]})),
     ],
