@@ -17,13 +17,15 @@ from tests.integration.stack import Stack
 
 from .history import Drain, Ended
 from .laws import own_text
-from .plan import ON_THE_WAY, Fault, Harm, Kind, Lifecycle, faults, lifecycles
+from .plan import LIMIT, ON_THE_WAY, PROLOG_DEADLINE, RECONCILE_PERIOD, Fault, Harm, Kind, Lifecycle, faults, lifecycles
 from .site import Site
 
 _PERIOD = 1.0  # seconds between two looks at Slurm
 _LOOKS = 30.0  # seconds between two looks at the laws
 _RECOVERY = 15.0  # seconds that a server or a daemon has to be itself again
 _QUIET = 60.0  # seconds after the last job within which everything is gone
+_OVERDUE = 60 * LIMIT + PROLOG_DEADLINE + 2 * RECONCILE_PERIOD  # seconds after which a run ends without an epilog
+_VISITS = 15.0  # seconds between two jobs for a node that has something left
 _PATIENCE = 420.0  # seconds for the last jobs to end, once all faults are over
 _ATTACHED = "attached"  # file of a job that tells when its script came to `attach`
 _FORGOTTEN = 40.0  # seconds behind its prologs after which a script without output will never be started
@@ -64,6 +66,7 @@ class Driver:
     """Since when each job that runs has had no output file, as far as is known."""
     _due: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     _looked: float = field(default_factory=time.monotonic)
+    _visited: float = 0.0
 
     def drive(self) -> None:
         """To the end, and what is left then goes into the history."""
@@ -81,8 +84,9 @@ class Driver:
         self._clear()
         self._await(lambda: not self._present(), _PATIENCE, "the last jobs")
         self._await(self._is_accounted, 60, "accounting")
-        end = time.monotonic() + _QUIET
-        while (left := self._left()) and time.monotonic() < end:
+        end = max(time.time() + _QUIET, *self._untold_ends())
+        while (left := self._left()) and time.time() < end:
+            self._visit()
             self._turn(0)
         self.site.history.left.extend(left)
         self._account()
@@ -105,7 +109,7 @@ class Driver:
             self._due.append((time.monotonic() + lifecycle.after, lambda: self._say(*word, str(job))))
 
     def _options(self, lifecycle: Lifecycle) -> list[str]:
-        limit = 1 if lifecycle.kind is Kind.TIME_LIMIT else 3  # minutes
+        limit = 1 if lifecycle.kind is Kind.TIME_LIMIT else LIMIT
         return [
             f"--job-name={self._name(lifecycle)}",
             f"--comment={own_text(lifecycle)}",
@@ -319,7 +323,7 @@ class Driver:
 
     def _left(self) -> list[str]:
         """What is still there."""
-        stack, history = self.site.stack, self.site.history
+        history = self.site.history
         left = [f"workload {each.name}" for each in history.workloads.values() if each.gone is None]
         left += [f"pod {each.name} on {each.node}" for each in history.pods.values() if each.gone is None]
         left += [
@@ -327,10 +331,30 @@ class Driver:
             for each in history.pods.values()
             if each.began is not None and each.ended is None
         ]
-        for node in stack.nodes if not left else ():
-            markers = stack.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split()
-            left += [f"marker {marker} on {node}" for marker in markers]
+        if not left:
+            left = [f"marker {marker} on {node}" for node, markers in self._marked().items() for marker in markers]
         return left
+
+    def _marked(self) -> dict[str, list[str]]:
+        """Nodes that have markers, and which."""
+        stack = self.site.stack
+        found = {node: stack.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split() for node in stack.nodes}
+        return {node: markers for node, markers in found.items() if markers}
+
+    def _untold_ends(self) -> Iterator[float]:
+        """When each run is over for its node at the latest that an epilog may not have ended there: slurmd runs none
+        twice, and a job without GPUs tells no other one."""
+        for hook in self.site.history.hooks:
+            if hook.phase == "epilog" and hook.code != 0:
+                yield hook.began + _OVERDUE
+
+    def _visit(self) -> None:
+        """A job comes to each node that has something left: only root's hooks may look for processes."""
+        if time.monotonic() < self._visited + _VISITS:
+            return
+        self._visited = time.monotonic()
+        for node in self._marked():
+            self._say("sbatch", "--chdir=/tmp", "--output=/dev/null", "--time=1", f"--nodelist={node}", "--wrap=true")
 
 
 def _script(lifecycle: Lifecycle) -> str:

@@ -9,6 +9,9 @@ from typing import TypeVar
 _LOOKS = 0.2  # of jobs
 _LONG = 600.0  # seconds: until somebody ends it
 EPILOG_DEADLINE = 60.0  # seconds; the daemons' usual one is most of an hour
+PROLOG_DEADLINE = 180.0  # seconds, and a usual 300
+RECONCILE_PERIOD = 20.0  # seconds between two looks at what is left of runs, and a usual 300
+LIMIT = 3  # minutes that a job may last
 _STUBBORN = (75.0, 95.0)  # seconds
 _T = TypeVar("_T")
 

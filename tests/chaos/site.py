@@ -26,7 +26,7 @@ from .arming import Arming
 from .hands import Agent, Login, agents, login, logs
 from .history import Conflict, History, Hook, Workload
 from .kubelets import Kubelets
-from .plan import EPILOG_DEADLINE, PodLife, Server
+from .plan import EPILOG_DEADLINE, PROLOG_DEADLINE, RECONCILE_PERIOD, PodLife, Server
 from .proxy import Proxy
 from .watch import Object, watching
 
@@ -218,7 +218,12 @@ def _behind_proxies(stack: Stack) -> Iterator[dict[Server, Proxy]]:
             stack.exec(node, "sh", "-c", f"cat > {_CA}", stdin=pair[0])
             undone.callback(stack.exec, node, "rm", "-f", _CA)
         rest = {"url": f"https://{host}:{slurm.port}", "ca_file": _CA}
-        changes = {"kubernetes": {"kubelet_healthz": "", "disks": []}, "timing": {"epilog_deadline": EPILOG_DEADLINE}}
+        timing = {
+            "prolog_deadline": PROLOG_DEADLINE,
+            "epilog_deadline": EPILOG_DEADLINE,
+            "reconcile_period": RECONCILE_PERIOD,
+        }
+        changes = {"kubernetes": {"kubelet_healthz": "", "disks": []}, "timing": timing}
         mighty = stack.nodes[::2]  # a site that lets the bridge drain nodes, beside one that does not
         tier = undone.enter_context(stack.service_token("administrator", *mighty))
         undone.enter_context(stack.configured(*mighty, slurmrest=rest | tier | {"extend_time_limit": True}, **changes))
