@@ -121,7 +121,7 @@ class Door:
                 del self._unknown[job_id]
                 restart, start = (0, None) if marker is None else (marker.restart, marker.start)
                 key = RunKey(self._config.cluster.name, job_id, restart)
-                yield key, events.EpilogBegan(at, None, key.cluster, job_id, restart, start)
+                yield key, events.EpilogBegan.bare(at, key, start)
 
     def _let_in(
         self, hook: Hook, key: RunKey, allocation: Allocation, at: float, forget: RunKey | None = None

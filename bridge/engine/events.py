@@ -5,13 +5,14 @@ by `store.journal`; fields are only ever added, with defaults.
 """
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, TypeAdapter
 
 from bridge.engine.rules import Rules
 from bridge.engine.state import SpecFile
 from bridge.job.faults import Verdict
+from bridge.job.ids import RunKey
 from bridge.job.pods import PodFacts, WorkloadFacts
 from bridge.slurm.environ import Allocation
 from bridge.slurmrest.api import JobRecord
@@ -344,6 +345,11 @@ class EpilogBegan:
     start: int | None = None
     clock_offset: float = 0.0
     kind: Literal["epilog_began"] = "epilog_began"
+
+    @classmethod
+    def bare(cls, at: float, key: RunKey, start: int | None) -> Self:
+        """Of a run of which no more is known than a marker, or an epilog with nothing but a job's number, tells."""
+        return cls(at, None, key.cluster, key.job_id, key.restart, start)
 
 
 @dataclass(frozen=True)

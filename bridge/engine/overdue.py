@@ -10,13 +10,48 @@ nothing of the run is left in Kubernetes: to end such a run takes nothing from a
 journal was lost besides, and that left its marker.
 """
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
 from bridge.config import Config
-from bridge.engine import orphans
-from bridge.engine.orphans import JobWord, Seen
-from bridge.engine.state import Phase, Run
+from bridge.engine import events, orphans
+from bridge.engine.inbox import Happened
+from bridge.engine.orphans import JobWord, Runs, Seen
+from bridge.engine.state import Mark, Phase, Run
 from bridge.job.ids import RunKey, workload_name
 from bridge.messages import workloads as messages
 from bridge.store.markers import Marker
+
+
+@dataclass(frozen=True)
+class Overdue:
+    """A run that should be over long since: as its workload would tell of it, and its end as an epilog would."""
+
+    run: Seen
+    end: Happened
+
+
+def runs(config: Config, known: Runs, at: float) -> Iterator[Overdue]:
+    """Those among the runs that the journal knows; ``at`` is the boot clock's time."""
+    for run in known.values():
+        if is_overdue(config, run, at):
+            yield Overdue(_as_told(run), Happened(run.key, events.EpilogBegan(at), run.mark))
+
+
+def lost_runs(
+    config: Config, markers: Mapping[int, Marker | None], known: Runs, node: str, at: float, calendar: float
+) -> Iterator[Overdue]:
+    """Those of which the journal knows nothing, and a marker on this node is left. ``markers`` are read before
+    ``known``: a prolog leaves its own before it asks. ``calendar``, in seconds since the epoch, tells how old one is,
+    for nothing else does."""
+    jobs = {key.job_id for key in known}
+    for job_id, marker in markers.items():
+        if job_id in jobs or marker is None or not marker.end:
+            continue
+        if calendar > marker.end + config.timing.prolog_deadline:
+            key = RunKey(config.cluster.name, job_id, marker.restart)
+            end = Happened(key, events.EpilogBegan.bare(at, key, marker.start), Mark(job_id, key.restart, marker.start))
+            yield Overdue(_as_marked(config, key, marker, node), end)
 
 
 def is_overdue(config: Config, run: Run, at: float) -> bool:
@@ -28,36 +63,23 @@ def is_overdue(config: Config, run: Run, at: float) -> bool:
     return at > run.began + limit + config.timing.prolog_deadline
 
 
-def is_marker_overdue(config: Config, marker: Marker, calendar: float) -> bool:
-    """The same of a run of which the marker alone is left; ``calendar`` in seconds since the epoch, for nothing else
-    tells how old it is."""
-    return bool(marker.end) and calendar > marker.end + config.timing.prolog_deadline
-
-
-def proof(config: Config, ended: Seen, word: JobWord | None, *, is_gone: bool) -> str:
+def proof(config: Config, run: Seen, word: JobWord | None, *, is_gone: bool) -> str:
     """Why an overdue run is over; '' without proof. ``word`` is slurmctld's, None where it may not be asked;
     ``is_gone``: whether Kubernetes has neither its workload nor a pod of it on this node."""
     if word is not None and word.unknown:
         return messages.ORPHAN_FORGOTTEN.cause
     if word is not None and word.record is not None:
-        why = orphans.why_over(config, ended, word.record)
+        why = orphans.why_over(config, run, word.record)
         return messages.ORPHAN_OVER.cause.format(why=why) if why else ""
     return messages.NOTHING_LEFT if is_gone else ""
 
 
-def of_run(run: Run) -> Seen:
-    """What a run's workload would say of it."""
+def _as_told(run: Run) -> Seen:
     start = 0 if run.allocation is None else run.allocation.start_time
     return Seen(run.name, run.workload_uid, run.key, start, run.nodes, deleting=False, namespace=run.rules.namespace)
 
 
-def of_marker(config: Config, job_id: int, marker: Marker, node: str) -> Seen:
-    """The same of a marker on this node: which others the run had it does not say."""
-    key, namespace = key_of(config, job_id, marker), config.kubernetes.namespace
-    name = workload_name(config.cluster.tag, key)
+def _as_marked(config: Config, key: RunKey, marker: Marker, node: str) -> Seen:
+    """Which other nodes the run had its marker does not say."""
+    name, namespace = workload_name(config.cluster.tag, key), config.kubernetes.namespace
     return Seen(name, "", key, marker.start, (node,), deleting=False, namespace=namespace)
-
-
-def key_of(config: Config, job_id: int, marker: Marker) -> RunKey:
-    """The run that a marker names."""
-    return RunKey(config.cluster.name, job_id, marker.restart)

@@ -15,10 +15,10 @@ import structlog
 
 from bridge import clock, wellknown
 from bridge.config import Config
-from bridge.engine import events, orphans, overdue
+from bridge.engine import orphans, overdue
 from bridge.engine.inbox import Happened
 from bridge.engine.orphans import Finding, JobWord, Runs, Seen, State
-from bridge.engine.state import Mark, Phase
+from bridge.engine.state import Phase
 from bridge.errors import BridgeError, NotFound
 from bridge.job.faults.runs import BRIDGE_BUG
 from bridge.job.faults.servers import of_kubernetes
@@ -216,33 +216,18 @@ class Reconciler:
     def _overdue(self, runs: Runs, words: "_Words", there: Set[str] | None) -> Iterator[tuple[Happened, str]]:
         """The end of each run that is over without an epilog, and the proof. ``there``: the runs of which Kubernetes
         has a workload, or a pod on this node; None where not all of that could be seen."""
-        for ended, happened in (*self._overdue_runs(runs), *self._overdue_markers()):
-            is_gone = there is not None and ended.name not in there
-            why = overdue.proof(self._config, ended, self._word(happened.key, words), is_gone=is_gone)
+        at = clock.now()
+        markers, known = self._markers(), self._runs()
+        lost = overdue.lost_runs(self._config, markers, known, self._node, at, clock.wall())
+        for found in (*overdue.runs(self._config, runs, at), *lost):
+            is_gone = there is not None and found.run.name not in there
+            why = overdue.proof(self._config, found.run, self._word(found.end.key, words), is_gone=is_gone)
             if why:
-                yield happened, why
+                yield found.end, why
 
     def _word(self, key: RunKey, words: "_Words") -> JobWord | None:
         as_owner = None if self._ask_as_owner is None else self._ask_as_owner(key)
         return words.on(key) or _Words(as_owner).on(key)
-
-    def _overdue_runs(self, runs: Runs) -> Iterator[tuple[Seen, Happened]]:
-        at = clock.now()
-        for run in runs.values():
-            if overdue.is_overdue(self._config, run, at):
-                yield overdue.of_run(run), Happened(run.key, events.EpilogBegan(at), run.mark)
-
-    def _overdue_markers(self) -> Iterator[tuple[Seen, Happened]]:
-        """Of jobs of which the journal knows nothing: it is looked at after the markers, which come first."""
-        at, calendar, markers = clock.now(), clock.wall(), self._markers()
-        known = {key.job_id for key in self._runs()}
-        for job_id, marker in markers.items():
-            if job_id in known or marker is None or not overdue.is_marker_overdue(self._config, marker, calendar):
-                continue
-            ended = overdue.of_marker(self._config, job_id, marker, self._node)
-            key, mark = overdue.key_of(self._config, job_id, marker), Mark(job_id, marker.restart, marker.start)
-            event = events.EpilogBegan(at, None, key.cluster, job_id, marker.restart, marker.start)
-            yield ended, Happened(key, event, mark)
 
     def _pods(self) -> tuple[list[Object], tuple[str, ...]]:
         """The site's pods on this node, and why those of some namespaces are not known."""

@@ -459,10 +459,7 @@ KEY = RunKey("demo", 7, 0)
 
 
 def lists_no_pods(stage: Stage) -> None:
-    def refused(*_: object) -> list[Object]:
-        raise Unavailable("no answer")
-
-    stage.kube.list_pods = refused  # type: ignore[assignment, method-assign]
+    stage.kube.faults.fail("list_pods", Forbidden("no pods for you"))
 
 
 def a_pod(stage: Stage) -> None:
