@@ -20,10 +20,11 @@ _ON_COMPUTE1 = ("-N1", "-w", "compute1", "--gpus-per-node=2")
 _JOURNAL, _RUNS = "/var/lib/slurm-k8s-bridge/journal", "/var/lib/slurm-k8s-bridge/runs"
 
 
-def running(stack: Stack) -> Job:
-    """A job that trains on compute1; its script does not attach, which would end it with the daemon's memory."""
+def running(stack: Stack, *options: str) -> Job:
+    """A job that trains on compute1, by default with its GPUs; its script does not attach, which would end it with the
+    daemon's memory."""
     spec = container_job(stack.images["small"], "trap 'exit 143' TERM; sleep 300 & wait")
-    job = stack.submit(spec, *_ON_COMPUTE1, script="echo here; sleep 300")
+    job = stack.submit(spec, *(options or _ON_COMPUTE1), script="echo here; sleep 300")
     eventually(lambda: "here" in stack.output(job), 60, "training")
     return job
 
@@ -201,9 +202,7 @@ def test_a_run_whose_epilog_was_killed_ends_when_its_time_is_long_over(stack: St
     """slurmd runs no epilog twice, and a job without GPUs tells no later prolog that it is over."""
     on_it = ("-N1", "-w", "compute1", "-c1", "--time=1")
     with stack.configured("compute1", timing={"reconcile_period": 0.5, "prolog_deadline": 8.0}):
-        training = container_job(stack.images["small"], "trap 'exit 143' TERM; sleep 300 & wait")
-        job = stack.submit(training, *on_it, script="echo here; sleep 300")
-        eventually(lambda: "here" in stack.output(job), 60, "training")
+        job = running(stack, *on_it)
         with before_hook(stack, "compute1", EPILOG, "kill -9 $$"):
             stack.exec("login", "scancel", str(job.id), user="ml")
             eventually(lambda: stack.node_states()["compute1"] == "drained", 60, "the drain")
