@@ -15,16 +15,15 @@ from itertools import islice
 from tests.integration.specs import container_job
 from tests.integration.stack import Stack
 
+from .ending import gone_by
 from .history import Drain, Ended
 from .laws import own_text
-from .plan import LIMIT, ON_THE_WAY, PROLOG_DEADLINE, RECONCILE_PERIOD, Fault, Harm, Kind, Lifecycle, faults, lifecycles
+from .plan import LIMIT, ON_THE_WAY, Fault, Harm, Kind, Lifecycle, faults, lifecycles
 from .site import Site
 
 _PERIOD = 1.0  # seconds between two looks at Slurm
 _LOOKS = 30.0  # seconds between two looks at the laws
 _RECOVERY = 15.0  # seconds that a server or a daemon has to be itself again
-_QUIET = 60.0  # seconds after the last job within which everything is gone
-_OVERDUE = 60 * LIMIT + PROLOG_DEADLINE + 2 * RECONCILE_PERIOD  # seconds after which a run ends without an epilog
 _VISITS = 15.0  # seconds between two jobs for a node that has something left
 _PATIENCE = 420.0  # seconds for the last jobs to end, once all faults are over
 _ATTACHED = "attached"  # file of a job that tells when its script came to `attach`
@@ -84,7 +83,7 @@ class Driver:
         self._clear()
         self._await(lambda: not self._present(), _PATIENCE, "the last jobs")
         self._await(self._is_accounted, 60, "accounting")
-        end = max(time.time() + _QUIET, *self._untold_ends())
+        end = gone_by(time.time(), self.site.history.hooks)
         while (left := self._left()) and time.time() < end:
             self._visit()
             self._turn(0)
@@ -340,13 +339,6 @@ class Driver:
         stack = self.site.stack
         found = {node: stack.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split() for node in stack.nodes}
         return {node: markers for node, markers in found.items() if markers}
-
-    def _untold_ends(self) -> Iterator[float]:
-        """When each run is over for its node at the latest that an epilog may not have ended there: slurmd runs none
-        twice, and a job without GPUs tells no other one."""
-        for hook in self.site.history.hooks:
-            if hook.phase == "epilog" and hook.code != 0:
-                yield hook.began + _OVERDUE
 
     def _visit(self) -> None:
         """A job comes to each node that has something left: only root's hooks may look for processes."""
