@@ -2,39 +2,27 @@
 
 import math
 import re
-import subprocess
 import sys
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 
 from tests.integration.specs import container_job
-from tests.integration.stack import Stack
 
-from .ending import gone_by
+from .ending import gone_by, left
 from .history import Drain, Ended
 from .laws import own_text
-from .plan import LIMIT, ON_THE_WAY, Fault, Harm, Kind, Lifecycle, faults, lifecycles
+from .plan import LIMIT, Kind, Lifecycle, lifecycles
 from .site import Site
+from .striking import Faults
 
 _PERIOD = 1.0  # seconds between two looks at Slurm
 _LOOKS = 30.0  # seconds between two looks at the laws
-_RECOVERY = 15.0  # seconds that a server or a daemon has to be itself again
 _VISITS = 15.0  # seconds between two jobs for a node that has something left
 _PATIENCE = 420.0  # seconds for the last jobs to end, once all faults are over
 _ATTACHED = "attached"  # file of a job that tells when its script came to `attach`
 _FORGOTTEN = 40.0  # seconds behind its prologs after which a script without output will never be started
-_SERVICES = {
-    Harm.APISERVER: "kube-apiserver",
-    Harm.SLURMCTLD: "slurmctld",
-    Harm.SLURMRESTD: "slurmrestd",
-    Harm.OPERATOR: "training-operator",
-    Harm.SCHEDULER: "kube-scheduler",
-}
 # A job that is cancelled while it goes back into the queue keeps the last one in accounting (seen with 24.11.5).
 _ENDED = re.compile(r"COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|DEADLINE|BOOT_FAIL|REQUEUED")
 _ALL_TOLD = re.compile(r"^DBD Agent queue size: 0$", re.MULTILINE)  # of sdiag: slurmctld owes accounting nothing
@@ -42,22 +30,18 @@ _ALL_TOLD = re.compile(r"^DBD Agent queue size: 0$", re.MULTILINE)  # of sdiag: 
 
 @dataclass
 class Driver:
-    """`at_once`: jobs that are there at the same time, waiting ones among them; `gap`: seconds between two faults."""
+    """`at_once`: jobs that are there at the same time, waiting ones among them."""
 
     site: Site
     seed: int
     count: int
     at_once: int
-    gap: float
+    faults: Faults
     look: Callable[["Driver"], None]
     """Called now and then, at the violations that there are so far."""
     issued: dict[int, Lifecycle] = field(default_factory=dict)
     """By number."""
     is_over: bool = False
-    struck: list[tuple[float, Fault]] = field(default_factory=list)
-    """Faults with the times at which they struck."""
-    met: Counter[str] = field(default_factory=Counter)
-    """What the faults met: requests on the way, daemons, servers."""
     _jobs: dict[int, Lifecycle] = field(default_factory=dict)
     _folders: dict[int, str] = field(default_factory=dict)
     """Working directories, but of jobs whose submission failed and that were there nevertheless."""
@@ -72,7 +56,7 @@ class Driver:
         for lifecycle in islice(lifecycles(self.seed, len(self.site.stack.nodes)), self.count):
             self.issued[lifecycle.number] = lifecycle
         waiting = list(self.issued.values())
-        with self._faults():
+        with self.faults.striking():
             while waiting:
                 present = self._present()
                 for lifecycle in waiting[: max(0, self.at_once - len(present))]:
@@ -80,14 +64,13 @@ class Driver:
                     waiting.remove(lifecycle)
                 self.site.arming.turn()
                 self._turn(len(waiting))
-        self._clear()
         self._await(lambda: not self._present(), _PATIENCE, "the last jobs")
         self._await(self._is_accounted, 60, "accounting")
         end = gone_by(time.time(), self.site.history.hooks)
-        while (left := self._left()) and time.time() < end:
+        while (still := self._left()) and time.time() < end:
             self._visit()
             self._turn(0)
-        self.site.history.left.extend(left)
+        self.site.history.left.extend(still)
         self._account()
         self.is_over = True
 
@@ -220,66 +203,6 @@ class Driver:
                 self.site.history.drains.append(Drain(node, time.time(), f"{state}: {reason}"))
                 self._ask("scontrol", "update", f"nodename={node}", "state=resume")
 
-    # -- faults
-
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        over = threading.Event()
-        thread = threading.Thread(target=self._strike_all, args=(over,), name="faults")
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
-
-    def _strike_all(self, over: threading.Event) -> None:
-        began = time.monotonic()
-        for fault in faults(self.seed, len(self.site.stack.nodes), self.gap):
-            if over.wait(max(0.0, began + fault.at - time.monotonic())):
-                return
-            self.struck.append((time.time(), fault))
-            self._note(fault)
-            self._strike(fault)
-
-    def _note(self, fault: Fault) -> None:
-        """Whom it may keep from working, and how long; and who has no token then."""
-        nodes, history = self.site.stack.nodes, self.site.history
-        for node in nodes if fault.harm in _SERVICES else [nodes[fault.node]]:
-            history.trouble(node, time.time(), fault.seconds + _RECOVERY)
-            if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST, Harm.SLURMCTLD):
-                history.tokenless.setdefault(node, []).append(time.time())
-            if fault.harm is Harm.JOURNAL_LOST:
-                history.forgot.setdefault(node, []).append(time.time())
-
-    def _strike(self, fault: Fault) -> None:
-        node = self.site.stack.nodes[fault.node]
-        if fault.harm in ON_THE_WAY:
-            self.site.proxies[fault.server].strike(node, fault)
-        elif fault.harm is Harm.DAEMON_KILLED:
-            self.site.agents[node].say("kill")
-        elif fault.harm is Harm.JOURNAL_LOST:
-            self.site.agents[node].say("lose")
-        elif fault.harm is Harm.DAEMON_FROZEN:
-            self.site.agents[node].say("freeze", fault.seconds)
-        elif fault.harm in (Harm.OPERATOR, Harm.SCHEDULER):
-            _frozen(self.site.stack, _SERVICES[fault.harm], fault.seconds)
-        else:
-            _anew(self.site.stack, _SERVICES[fault.harm])
-        if fault.harm not in ON_THE_WAY:
-            self.met[fault.harm.value] += 1
-
-    def _clear(self) -> None:
-        """Nothing goes wrong any more."""
-        self.site.arming.clear()
-        for server, proxy in self.site.proxies.items():
-            proxy.clear()
-            for weather in proxy.weathers.values():
-                self.met.update({f"{server.value}: {harm.value}": count for harm, count in weather.met.items()})
-        for service in _SERVICES.values():
-            if not _is_running(self.site.stack, service):
-                self.site.stack.docker("restart", service)
-
     # -- the end
 
     def _is_accounted(self) -> bool:
@@ -321,18 +244,10 @@ class Driver:
             return None
 
     def _left(self) -> list[str]:
-        """What is still there."""
-        history = self.site.history
-        left = [f"workload {each.name}" for each in history.workloads.values() if each.gone is None]
-        left += [f"pod {each.name} on {each.node}" for each in history.pods.values() if each.gone is None]
-        left += [
-            f"a process of pod {each.name} on {each.node}"
-            for each in history.pods.values()
-            if each.began is not None and each.ended is None
+        """What is still there: markers are looked for where there is nothing else."""
+        return left(self.site.history) or [
+            f"marker {marker} on {node}" for node, markers in self._marked().items() for marker in markers
         ]
-        if not left:
-            left = [f"marker {marker} on {node}" for node, markers in self._marked().items() for marker in markers]
-        return left
 
     def _marked(self) -> dict[str, list[str]]:
         """Nodes that have markers, and which."""
@@ -353,27 +268,3 @@ def _script(lifecycle: Lifecycle) -> str:
     looks = "bridgectl logs $SLURM_JOB_ID >/dev/null 2>&1\n" if lifecycle.looks else ""
     attach = f"echo $EPOCHREALTIME >{_ATTACHED}\nexec bridgectl attach --prefix"
     return looks + attach if lifecycle.attaches else "true"
-
-
-def _anew(stack: Stack, service: str) -> None:
-    """kill -9, and started again at once. slurmctld is asked to end: killed it forgets the ends of jobs that it has not
-    saved yet, and shows them as running until their time limit (seen with 24.11)."""
-    container = stack.container(service)
-    signal = "TERM" if service == "slurmctld" else "KILL"
-    subprocess.run(["docker", "kill", f"--signal={signal}", container], check=True, capture_output=True)
-    subprocess.run(["docker", "wait", container], check=True, capture_output=True)
-    subprocess.run(["docker", "start", container], check=True, capture_output=True)
-    if service == "kube-apiserver":
-        # Its garbage collector was seen to do nothing any more after the API server had begun anew (1.36).
-        stack.docker("restart", "kube-controller-manager")
-
-
-def _frozen(stack: Stack, service: str, seconds: float) -> None:
-    stack.docker("pause", service)
-    time.sleep(seconds)
-    stack.docker("unpause", service)
-
-
-def _is_running(stack: Stack, service: str) -> bool:
-    words = ["docker", "inspect", "--format", "{{.State.Running}}", stack.container(service)]
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip() == "true"

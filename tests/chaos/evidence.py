@@ -32,7 +32,7 @@ class Evidence:
     def _keep(self, driver: Driver, violation: Violation, folder: Path) -> None:
         folder.mkdir()
         history, job = driver.site.history, violation.job
-        faults = [f"{at:.3f} {fault}" for at, fault in driver.struck if -1 <= violation.at - at <= _AROUND]
+        faults = [f"{at:.3f} {fault}" for at, fault in driver.faults.struck if -1 <= violation.at - at <= _AROUND]
         everything: tuple[Any, ...] = (*history.hooks, *history.workloads.values(), *history.pods.values())
         of_job = [str(each) for each in everything if each.job == job]
         ended = [str(history.ended[job])] if job in history.ended else []

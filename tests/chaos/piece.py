@@ -19,6 +19,7 @@ from .hands import Agent
 from .laws import Violation
 from .plan import Lifecycle, PodLife, pod_life
 from .site import site
+from .striking import Faults
 
 _ROOT = Path(__file__).parents[2]
 _PRODUCT = ("bridge", "slurm", "rbac")
@@ -90,7 +91,7 @@ def run(
     with site(stack, arming, life_of) as there:
         evidence = Evidence(folder)
         at_once = round(len(stack.nodes) * _WAITING) + 1
-        driver = Driver(there, seed, lifecycles, at_once, pace.faults, evidence.look, issued)
+        driver = Driver(there, seed, lifecycles, at_once, Faults(there, seed, pace.faults), evidence.look, issued)
         driver.drive()
         evidence.look(driver)
     (folder / HISTORY).write_bytes(pickle.dumps(driver.site.history))
@@ -128,8 +129,8 @@ def _report(product: str, driver: Driver, found: list[Violation], began: float) 
         len(history.workloads),
         len(history.pods),
         len(history.drains),
-        dict(Counter(fault.harm.value for _, fault in driver.struck)),
-        dict(driver.met),
+        dict(Counter(fault.harm.value for _, fault in driver.faults.struck)),
+        dict(driver.faults.met),
         dict(driver.site.arming.struck),
         found,
     )

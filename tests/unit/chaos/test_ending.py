@@ -1,9 +1,9 @@
-"""How long the end of a chaos run waits."""
+"""How long the end of a chaos run waits, and for what."""
 
 import pytest
 
-from tests.chaos.ending import QUIET, gone_by
-from tests.chaos.history import Hook
+from tests.chaos.ending import QUIET, gone_by, left
+from tests.chaos.history import History, Hook, Pod, Workload
 from tests.chaos.plan import LIMIT, PROLOG_DEADLINE
 
 _OVER = 5000.0
@@ -23,3 +23,15 @@ def test_a_run_whose_epilog_failed_has_the_time_that_the_daemon_gives_it(code: i
 
 def test_an_old_one_has_had_it() -> None:
     assert gone_by(_OVER, [Hook("n2", 2, "epilog", 100, None, None)]) == _OVER + QUIET
+
+
+def test_what_nobody_saw_the_end_of_is_left() -> None:
+    history = History(
+        workloads={"w": Workload("w", "gone", 1, 1, 9), "v": Workload("v", "stays", 2, 1)},
+        pods={
+            "p": Pod("p", "gone-0", 1, "n1", 1, 2, 8, 9),
+            "q": Pod("q", "outlived-0", 1, "n2", 1, began=2, gone=9),
+            "r": Pod("r", "never-ran-0", 2, "n3", 1),
+        },
+    )
+    assert left(history) == ["workload stays", "pod never-ran-0 on n3", "a process of pod outlived-0 on n2"]
