@@ -23,6 +23,7 @@ import time
 STAMPS = "/run/chaos-stamps"  # where the hooks write when they begin and end
 FOLDER = "/run/chaos"  # where hooks read what is armed for them
 DAEMONS = "/var/lib/slurm-k8s-bridge/journal"  # the same for the daemon: it writes nowhere else
+_READY = f"{DAEMONS}/ready"
 PODS = "/run/chaos-pods"  # of logs.py
 LOCK = "/run/chaos-lock"
 _DEVICE = "/dev/fakegpu0"
@@ -85,6 +86,7 @@ class Node:
             _thaw(each[1])
         if self._is_armed and _struck():
             self._disarm()
+        _tell_of_a_daemon()
         lines = (self._part + self._stamps.read()).split("\n")
         self._part = lines.pop()
         for line in lines:
@@ -142,6 +144,14 @@ class Node:
         _note(self._names.pop(pod), "a")
         with contextlib.suppress(OSError):  # it is empty, or somebody looks into it
             os.rmdir(f"{self._groups}/pod{pod}")  # noqa: PTH106
+
+
+def _tell_of_a_daemon() -> None:
+    """That is ready."""
+    with contextlib.suppress(FileNotFoundError):
+        at = os.stat(_READY).st_mtime  # noqa: PTH116
+        os.unlink(_READY)  # noqa: PTH108
+        _tell("ready", at=at)
 
 
 def _lose() -> None:

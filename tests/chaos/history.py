@@ -1,6 +1,7 @@
 """What both systems and the machines have seen, whatever the daemons say of it. Times are seconds since the epoch: one
 machine has one clock."""
 
+import math
 from dataclasses import dataclass, field
 
 from .plan import Lifecycle
@@ -78,8 +79,9 @@ class Conflict:
 @dataclass
 class History:
     """All of it. `own`: when a fault struck that is the node's own, by node; `troubles`: from when to when its daemon
-    may have been kept from its work, for whatever reason; `tokenless`: when it may have lost owners' tokens, or come by
-    none; `forgot`: when it lost its journal; `left`: what was there in the end."""
+    may have been kept from its work, for whatever reason; `away`: from when to when it was not there; `tokenless`: when
+    it may have lost owners' tokens, or come by none; `forgot`: when it lost its journal; `left`: what was there in the
+    end."""
 
     hooks: list[Hook] = field(default_factory=list)
     workloads: dict[str, Workload] = field(default_factory=dict)
@@ -89,6 +91,7 @@ class History:
     conflicts: list[Conflict] = field(default_factory=list)
     own: dict[str, list[float]] = field(default_factory=dict)
     troubles: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    away: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     tokenless: dict[str, list[float]] = field(default_factory=dict)
     forgot: dict[str, list[float]] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
@@ -96,3 +99,12 @@ class History:
     def trouble(self, node: str, at: float, seconds: float) -> None:
         """This node's daemon has some, from then on, and for so long."""
         self.troubles.setdefault(node, []).append((at, at + seconds))
+
+    def went(self, node: str, at: float, seconds: float = math.inf) -> None:
+        """This node's daemon, for so long or until one is ready again."""
+        self.away.setdefault(node, []).append((at, at + seconds))
+
+    def came(self, node: str, at: float) -> None:
+        """This node's daemon is ready."""
+        away = self.away.get(node, [])
+        self.away[node] = [(went, min(came, at) if went < at else came) for went, came in away]

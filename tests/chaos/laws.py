@@ -21,6 +21,7 @@ _AGAIN = 1.5  # so many times as long as it has tried in vain until it tries aga
 _LONGEST_AGAIN = 75.0  # seconds until then at most
 _MINTED = 15.0  # seconds around a prolog's beginning in which its hook may have failed to bring a token
 _ATTACHING = 5.0  # seconds that `attach` gives `scontrol token`
+_PROVING = 15.0  # seconds without an end of the daemon that an epilog needs: others delete eleven earlier at most
 _BLAME = 30.0  # seconds from a hook's failure to the drain, and from what made it fail to its beginning
 
 
@@ -111,21 +112,34 @@ def one_holder(history: History) -> Iterator[Violation]:
 
 
 def no_drain(history: History) -> Iterator[Violation]:
-    """No node drained unless the fault was that node's: what has struck there was its own, and a hook failed of it."""
+    """No node drained unless the fault was that node's: what has struck there was its own, and a hook failed of it, or
+    there was no daemon for so much of an epilog that it could come to no proof."""
     for drain in history.drains:
         of_node = (hook for hook in history.hooks if hook.node == drain.node)
-        if not any(_is_to_blame(hook, drain, history.own.get(drain.node, [])) for hook in of_node):
+        if not any(_is_to_blame(hook, drain, history) for hook in of_node):
             yield Violation("no drain", drain.reason, drain.at, node=drain.node)
 
 
-def _is_to_blame(hook: Hook, drain: Drain, own: list[float]) -> bool:
+def _is_to_blame(hook: Hook, drain: Drain, history: History) -> bool:
     """Whoever drains its node does that before it answers the hook. An epilog that was killed may have left a daemon
     behind that waits for the next hook, to its deadline."""
     ended = drain.at if hook.ended is None else hook.ended
     latest = _BLAME + (EPILOG_DEADLINE if EPILOG_UNPROVEN.name in drain.reason else 0.0)
     if hook.code == 0 or not -_BLAME <= drain.at - ended <= latest:
         return False
-    return any(hook.began - _BLAME <= fault <= ended + _LAG for fault in own)
+    is_at_deadline = hook.phase == "epilog" and ended - hook.began >= EPILOG_DEADLINE
+    if is_at_deadline and _longest(hook.began, ended, history.away.get(hook.node, [])) < _PROVING:
+        return True
+    return any(hook.began - _BLAME <= fault <= ended + _LAG for fault in history.own.get(hook.node, []))
+
+
+def _longest(began: float, ended: float, away: list[tuple[float, float]]) -> float:
+    """Seconds of the longest stretch in which a daemon was there."""
+    longest, at = 0.0, began
+    for went, came in [*sorted(away), (ended, ended)]:
+        longest = max(longest, min(went, ended) - at)
+        at = max(at, came)
+    return longest
 
 
 def all_told(history: History) -> Iterator[Violation]:

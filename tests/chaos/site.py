@@ -132,6 +132,8 @@ class _Scribe:
                 assert self.arming is not None
                 self.arming.hear(node, name)
                 self._struck(node, name, at)
+            case {"event": "ready", "at": at}:
+                self._history.came(node, at)
             case {"event": "misunderstood"}:
                 raise AssertionError(line)
 
@@ -140,6 +142,8 @@ class _Scribe:
         harm, history = name.partition("-")[0], self._history
         if "-hook." not in name:
             history.trouble(node, at, _HARMED[harm])
+            if harm == "kill":
+                history.went(node, at)
         elif harm in ("kill", "fail"):
             history.own.setdefault(node, []).append(at)
         if name.endswith("-hook.token.mint") or (harm == "kill" and "-hook." not in name):

@@ -60,6 +60,10 @@ class Faults:
             history.trouble(node, time.time(), fault.seconds + _RECOVERY)
             if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST, Harm.SLURMCTLD):
                 history.tokenless.setdefault(node, []).append(time.time())
+            if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST):
+                history.went(node, time.time())
+            if fault.harm is Harm.DAEMON_FROZEN:
+                history.went(node, time.time(), fault.seconds)
             if fault.harm is Harm.JOURNAL_LOST:
                 history.forgot.setdefault(node, []).append(time.time())
 

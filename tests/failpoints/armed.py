@@ -1,7 +1,8 @@
 """bridged with failpoints, in the place of /usr/sbin/bridged on a node of a chaos run.
 
 The file `armed` of the journal's folder, the one that the daemon may write to, names failpoints, a line for each. When
-one strikes, the file `struck` is made there, and while that is there none strikes: not in the next daemon either.
+one strikes, the file `struck` is made there, and while that is there none strikes: not in the next daemon either. The
+file `ready` tells that a daemon has come so far.
 """
 
 import os
@@ -13,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bridge import daemon
+from bridge import daemon, sdnotify
 from bridge.errors import Unavailable
 from bridge.wire.frames import Channel
 
@@ -21,7 +22,7 @@ from .failpoint import PLACES, Failpoint, Failpoints, Harm, Side, named
 from .strike import is_first
 
 _FOLDER = Path("/var/lib/slurm-k8s-bridge/journal")
-ARMED, STRUCK = _FOLDER / "armed", _FOLDER / "struck"
+ARMED, STRUCK, READY = _FOLDER / "armed", _FOLDER / "struck", _FOLDER / "ready"
 
 
 class _OnDisk(Failpoints):
@@ -76,6 +77,17 @@ def _harm_replies() -> None:
     Channel.send = harmed  # type: ignore[method-assign]
 
 
+def _leave_word_of_being_ready() -> None:
+    notify = sdnotify.notify
+
+    def noted(state: str) -> None:
+        if state == "READY=1":
+            READY.touch()
+        notify(state)
+
+    sdnotify.notify = noted
+
+
 def main() -> int:
     """bridged."""
     for port, name in (
@@ -86,6 +98,7 @@ def main() -> int:
     ):
         setattr(daemon, name, _harmed(port, getattr(daemon, name)))
     _harm_replies()
+    _leave_word_of_being_ready()
     return daemon.main()
 
 

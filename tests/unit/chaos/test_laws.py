@@ -1,5 +1,6 @@
 """What chaos checks: a good history breaks no law, and each slip in it breaks the one that it should."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -192,6 +193,40 @@ def test_a_node_may_be_drained_for_a_fault_of_its_own(fault: float, code: int, d
     history.drains.append(Drain(NODE, abs(drained), f"drained: {why}"))
     history.own = {OTHER: [104.0], NODE: [fault]}
     assert [found.law for found in violations(history)] == ([] if is_right else ["no drain"])
+
+
+@pytest.mark.parametrize(
+    ("away", "ended", "is_right"),
+    [
+        ([(109, 124), (124.5, 145), (150, 171)], 171, True),
+        ([(150, math.inf), (109, 124), (124.5, 145)], 171, True),
+        ([(109, 124), (124.5, 145)], 171, False),
+        ([(124.5, 145), (150, 171)], 171, True),
+        ([(130, 171)], 171, False),
+        ([], 171, False),
+        ([(109, 119)], 120, False),  # it had not come to its deadline
+    ],
+)
+def test_an_epilog_without_a_daemon_may_come_to_no_proof(
+    away: list[tuple[float, float]], ended: float, is_right: bool
+) -> None:
+    history = good()
+    hook(1, ended=ended, code=1)(history)
+    history.hooks.append(Hook(NODE, JOB, "epilog", ended + 1, ended + 2, 0))
+    history.drains.append(Drain(NODE, ended + 0.4, "drained: Epilog error"))
+    history.away = {OTHER: [(109, 171)], NODE: away}
+    assert [found.law for found in violations(history)] == ([] if is_right else ["no drain"])
+
+
+def test_a_daemon_is_away_until_it_is_ready() -> None:
+    history = History()
+    for at in (100, 103, 120):
+        history.went(NODE, at)
+    history.went(NODE, 90, seconds=5)
+    history.came(OTHER, 107)
+    assert max(came for _, came in history.away[NODE]) == math.inf
+    history.came(NODE, 110)
+    assert sorted(history.away[NODE]) == [(90, 95), (100, 110), (103, 110), (120, math.inf)]
 
 
 def test_violations_come_in_the_order_of_their_times() -> None:
