@@ -144,12 +144,12 @@ class Driver:
         if answer is None:
             return [str(number) for number in self.issued]
         lines = [line.split("|", 3) for line in answer.splitlines()]
-        self._release([int(job) for job, _, _, why in lines if "launch failure limit" in why])
+        self._release([int(job) for job, _, _, why in lines if "held" in why])
         self._end_forgotten([int(job) for job, _, state, why in lines if (state, why) == ("RUNNING", "None")])
         return [name for _, name, _, _ in lines]
 
     def _release(self, held: list[int]) -> None:
-        """Slurm holds a job whose prologs have failed five times."""
+        """Slurm holds a job whose prologs have failed five times, and the bridge one whose third try has failed."""
         for job in held:
             self._ask("scontrol", "release", str(job))
 
