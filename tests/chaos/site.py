@@ -54,8 +54,19 @@ sys.exit(main())
 _HOOK = "/usr/lib/slurm-k8s-bridge/bridge/hook/__main__.py"
 _HOOK_ARMED = f"""
 import sys
+import time
 sys.path.insert(0, "/usr/lib/slurm-k8s-bridge")
+from bridge.hook import token
 from bridge.hook.client import main
+collect = token.Mint.collect
+def collected(mint):
+    try:
+        return collect(mint)
+    except token.NoTokenError:
+        with open("{STAMPS}", "a") as file:
+            print("tokenless", time.time(), file=file)
+        raise
+token.Mint.collect = collected
 def armed():
     try:
         with open("{FOLDER}/armed") as file:
@@ -159,6 +170,8 @@ class _Scribe:
 
     def _stamp(self, node: str, words: list[str]) -> None:
         match words:
+            case ["tokenless", at]:
+                self._history.tokenless.setdefault(node, []).append(float(at))
             case ["began", phase, job, at]:
                 self._history.hooks.append(Hook(node, int(job), phase, float(at)))
             case ["ended", phase, job, at, code]:
