@@ -22,6 +22,7 @@ _LOOKS = 30.0  # seconds between two looks at the laws
 _VISITS = 15.0  # seconds between two jobs for a node that has something left
 _PATIENCE = 420.0  # seconds for the last jobs to end, once all faults are over
 _ATTACHED = "attached"  # file of a job that tells when its script came to `attach`
+_SUBMISSIONS = 5  # tries: slurmctld that ends resets the connection
 _FORGOTTEN = 40.0  # seconds behind its prologs after which a script without output will never be started
 # A job that is cancelled while it goes back into the queue keeps the last one in accounting (seen with 24.11.5).
 _ENDED = re.compile(r"COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|DEADLINE|BOOT_FAIL|REQUEUED")
@@ -77,18 +78,29 @@ class Driver:
     # -- jobs
 
     def _submit(self, lifecycle: Lifecycle) -> None:
-        """slurmctld may begin anew meanwhile: then somebody has to look whether the job is there. Where that happens
-        during the prologs it may forget to start the script (seen with 24.11.5 and DeferBatch), and the limit ends the
-        job."""
-        try:
-            job, folder = self.site.user.submit(self._options(lifecycle), self._spec(lifecycle), _script(lifecycle))
-            self._folders[job] = folder
-        except RuntimeError as error:
-            job = self._found(lifecycle, str(error))
+        job = self._submitted(lifecycle)
         self._jobs[job] = lifecycle
         word = {Kind.CANCEL: ("scancel",), Kind.REQUEUE: ("scontrol", "requeue")}.get(lifecycle.kind)
         if word:
             self._due.append((time.monotonic() + lifecycle.after, lambda: self._say(*word, str(job))))
+
+    def _submitted(self, lifecycle: Lifecycle) -> int:
+        """Its job. slurmctld may begin anew meanwhile: then somebody has to look whether the job is there. Where that
+        happens during the prologs it may forget to start the script (seen with 24.11.5 and DeferBatch), and the limit
+        ends the job."""
+        why = ""
+        for _ in range(_SUBMISSIONS):
+            try:
+                job, folder = self.site.user.submit(self._options(lifecycle), self._spec(lifecycle), _script(lifecycle))
+            except RuntimeError as error:
+                why = str(error)
+                print(f"lifecycle {lifecycle.number}: {why}", file=sys.stderr)
+                if found := self._found(lifecycle):
+                    return found
+            else:
+                self._folders[job] = folder
+                return job
+        raise AssertionError(f"lifecycle {lifecycle.number} was not taken: {why}")
 
     def _options(self, lifecycle: Lifecycle) -> list[str]:
         limit = 1 if lifecycle.kind is Kind.TIME_LIMIT else LIMIT
@@ -114,21 +126,18 @@ class Driver:
     def _name(self, lifecycle: Lifecycle) -> str:
         return f"chaos-{self.seed}-{lifecycle.number}"
 
-    def _found(self, lifecycle: Lifecycle, why: str) -> int:
+    def _found(self, lifecycle: Lifecycle) -> int | None:
         """The job, which may be there although its submission failed."""
-        print(f"lifecycle {lifecycle.number}: {why}", file=sys.stderr)
         listed: list[str] = []
 
         def look() -> bool:
             answer = self._ask("squeue", "-h", "-t", "all", "-o", "%A", "-n", self._name(lifecycle))
             if answer is not None:
-                listed.append(answer)
+                listed.extend(answer.split())
             return answer is not None
 
         self._await(look, 120, "slurmctld")
-        if listed[-1].split():
-            return int(listed[-1].split()[0])
-        raise AssertionError(f"lifecycle {lifecycle.number} was not taken: {why}")
+        return int(listed[0]) if listed else None
 
     def _say(self, *words: str) -> None:
         """Once more where slurmctld does not answer; a job that is over takes nothing."""
