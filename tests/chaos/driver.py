@@ -254,7 +254,7 @@ class Driver:
 
     def _left(self) -> list[str]:
         """What is still there: markers are looked for where there is nothing else."""
-        return left(self.site.history) or [
+        return left(self.site.history.at_this_moment()) or [
             f"marker {marker} on {node}" for node, markers in self._marked().items() for marker in markers
         ]
 

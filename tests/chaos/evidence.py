@@ -23,7 +23,7 @@ class Evidence:
 
     def look(self, driver: Driver) -> None:
         """At what has been violated by now."""
-        for violation in violations(driver.site.history):
+        for violation in violations(driver.site.history.at_this_moment()):
             if violation not in self.kept and (violation.at < time.time() - _SETTLED or driver.is_over):
                 print(f"BROKEN (seed {driver.seed}): {violation}", flush=True)
                 self._keep(driver, violation, self._folder / f"violation-{len(self.kept)}")
@@ -31,7 +31,7 @@ class Evidence:
 
     def _keep(self, driver: Driver, violation: Violation, folder: Path) -> None:
         folder.mkdir()
-        history, job = driver.site.history, violation.job
+        history, job = driver.site.history.at_this_moment(), violation.job
         faults = [f"{at:.3f} {fault}" for at, fault in driver.faults.struck if -1 <= violation.at - at <= _AROUND]
         everything: tuple[Any, ...] = (*history.hooks, *history.workloads.values(), *history.pods.values())
         of_job = [str(each) for each in everything if each.job == job]

@@ -2,7 +2,8 @@
 machine has one clock."""
 
 import math
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 
 from .plan import Lifecycle
 
@@ -95,6 +96,11 @@ class History:
     tokenless: dict[str, list[float]] = field(default_factory=dict)
     forgot: dict[str, list[float]] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+
+    def at_this_moment(self) -> "History":
+        """The same, to which nobody adds: those who write are threads, and a dictionary that grows cannot be read
+        through. A copy of one is a single step of the interpreter."""
+        return History(**{each.name: copy(getattr(self, each.name)) for each in fields(self)})
 
     def trouble(self, node: str, at: float, seconds: float) -> None:
         """This node's daemon has some, from then on, and for so long."""

@@ -234,3 +234,12 @@ def test_violations_come_in_the_order_of_their_times() -> None:
     history.left.append("marker")
     history.conflicts += [Conflict(NODE, 106, "p"), Conflict(NODE, 105, "unknown")]
     assert [(found.at, found.job) for found in violations(history)[:2]] == [(105, 0), (106, JOB)]
+
+
+def test_what_comes_later_is_not_in_a_history_of_this_moment() -> None:
+    history = good()
+    then = history.at_this_moment()
+    history.pods["q"] = replace(history.pods["p"], uid="q")
+    history.left.append("marker")
+    history.went(NODE, 100)
+    assert then == good() != history
