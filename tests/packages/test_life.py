@@ -32,6 +32,13 @@ def _check_installed(root: Root, said: str) -> None:
     owners = root.run("stat", "-c", "%U %a", f"/var/lib/{NAME}/runs", f"/var/lib/{NAME}/credential")
     assert owners.stdout == f"root 755\n{NAME} 700\n"
     assert list((root.folder / "usr/lib" / NAME / "bridge/hook/__pycache__").glob("client.*.pyc"))
+    assert _not_compiled(root) == []
+
+
+def _not_compiled(root: Root) -> list[Path]:
+    """What of the libraries every start would compile anew."""
+    sources = (root.folder / "usr/lib" / NAME / "venv/lib").rglob("*.py")
+    return [path for path in sources if not list((path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"))]
 
 
 _LEAST = """
