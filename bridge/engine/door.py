@@ -52,9 +52,10 @@ class Door:
     def epilog(self, hook: Hook, runs: Mapping[RunKey, Run]) -> Admission:
         """Consent ends for every run of this job here, and its time counts from the hook's beginning, as Slurm's
         does; sets ``hook.key``. Of the very run that ends the journal may know nothing, though it knows others of the
-        job: it may have been restored from an old copy."""
+        job: it may have been restored from an old copy. Where it is lost, all that is known of a run that was not
+        proven gone is the hook that lingers for it."""
         of_job = [key for key in runs if key.job_id == hook.job_id]
-        if hook.request.lingers:
+        if hook.request.lingers and of_job:
             return self._lingering(hook, [key for key in of_job if runs[key].phase in (Phase.RELEASE, Phase.RELEASED)])
         at, marker, allocation = hook.arrived, hook.request.marker, _ended_allocation(hook)
         ended = tuple((key, events.EpilogBegan(at)) for key in of_job)
@@ -73,7 +74,7 @@ class Door:
 
     @staticmethod
     def _lingering(hook: Hook, ended: list[RunKey]) -> Admission:
-        """slurmd has been told how this epilog ended, so it ends nothing: the job may have begun anew."""
+        """slurmd has been told how this epilog ended, so it ends nothing that is known: the job may have begun anew."""
         hook.key = ended[-1] if ended else None
         return Admission(answer=None if ended else Answer(0))
 
@@ -113,7 +114,7 @@ class Door:
     ) -> Iterator[tuple[RunKey, events.Event]]:
         """Runs that had this node's GPUs, which Slurm gives to another job, and of which the marker alone is left: no
         more is known of them than by an epilog that has nothing but a job's number."""
-        arriving = {other.job_id for other in desk}
+        arriving = {other.job_id for other in desk if other.waits_at_door}
         for job_id, marker in list(self._unknown.items()) if _has_gpus(hook) else ():
             if any(key.job_id == job_id for key in runs):
                 del self._unknown[job_id]

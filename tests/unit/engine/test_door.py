@@ -205,6 +205,21 @@ def test_a_run_of_which_only_the_marker_is_left_holds_the_door(world: World, dam
     assert node.epilog(job).exit() == 0
 
 
+def test_a_run_of_which_only_a_lingering_hook_is_left_holds_the_door(world: World) -> None:
+    """The same, and the hook that was left behind for the proof asks first."""
+    node, earlier, job = world.node(epilog_deadline=LONG), world.job(), world.job(id=8)
+    unproven(world, node, earlier)
+    node = world.anew(node)
+    lingering = node.epilog(earlier, [ALIVE], lingers=True)
+    assert lingering.asked_to_scan.wait(5)
+    hook = node.prolog(job, [ALIVE])
+    eventually(lambda: len(lingering.scanned) > 2)
+    assert hook.waits and job.key not in node.engine.runs
+    lingering.finds = ()
+    assert (lingering.exit(), lingering.answer()["released"], hook.exit()) == (0, [7], 0)
+    assert node.epilog(job).exit() == 0
+
+
 def test_a_lost_run_without_gpus_is_not_ended_by_a_job_that_gets_some(world: World) -> None:
     node, beside, job = world.node(), world.job(gpus=0), world.job(id=8)
     world.running(node, beside)
