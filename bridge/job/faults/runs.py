@@ -230,9 +230,9 @@ WORKLOAD_DELETED = Fault(
     "workload-deleted",
     Subject.WORKLOAD,
     Verdict.SHARED,
-    "the workload was deleted {message}, not by the bridge",
+    "the workload was deleted {message}, not by this node's bridge",
     "submit again",
-    "watch: the workload is gone or being deleted, not by the bridge",
+    "watch: the workload is gone or being deleted, not by this node's bridge",
     phases=STARTED,
 )
 DEADLINE = Fault(
