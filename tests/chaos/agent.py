@@ -51,7 +51,6 @@ class Node:
         self._stamps = open(STAMPS, "a+", encoding="ascii")  # noqa: PTH123, SIM115
         self._stamps.seek(0, os.SEEK_END)
         self._part = ""
-        self._is_armed = False
 
     def obey(self, words: list[str]) -> None:
         """One line."""
@@ -72,9 +71,9 @@ class Node:
                     os.kill(pid, signal.SIGSTOP)
                     self._thaw.append((time.monotonic() + float(seconds), pid))
             case ["arm", *names]:
-                self._arm(names)
+                _arm(names)
             case ["disarm"]:
-                self._disarm()
+                disarm()
             case _:
                 _tell("misunderstood", words=words)
 
@@ -84,8 +83,8 @@ class Node:
         for each in due:
             self._thaw.remove(each)
             _thaw(each[1])
-        if self._is_armed and _struck():
-            self._disarm()
+        if any(os.path.exists(f"{place}/struck") for place in (FOLDER, DAEMONS)):  # noqa: PTH110
+            disarm()
         _tell_of_a_daemon()
         lines = (self._part + self._stamps.read()).split("\n")
         self._part = lines.pop()
@@ -94,28 +93,11 @@ class Node:
 
     def clear(self) -> None:
         """Nothing of it stays."""
-        self._disarm()
+        disarm()
         for pod in list(self._made):
             self._end(pod)
         for _, pid in self._thaw:
             _thaw(pid)
-
-    def _arm(self, names: list[str]) -> None:
-        self._disarm()
-        self._is_armed = True
-        for place in (FOLDER, DAEMONS):
-            new = f"{place}/armed.new"
-            with open(new, "w", encoding="ascii") as armed:  # noqa: PTH123
-                armed.writelines(f"{name}\n" for name in names if ("-hook." in name) is (place == FOLDER))
-            os.chmod(new, 0o644)  # noqa: PTH101
-            os.rename(new, f"{place}/armed")  # noqa: PTH104
-
-    def _disarm(self) -> None:
-        self._is_armed = False
-        _remove("armed")
-        for name in _struck():
-            _tell("struck", name=name)
-        _remove("struck")
 
     def _start(self, pod: str, uid: int) -> None:
         group = f"{self._groups}/pod{pod}"
@@ -166,13 +148,26 @@ def _remove(name: str) -> None:
             os.unlink(f"{place}/{name}")  # noqa: PTH108
 
 
-def _struck() -> list[str]:
-    """What has struck: one of the daemon's, one of the hooks', or both."""
-    found = []
+def _arm(names: list[str]) -> None:
+    disarm()
     for place in (FOLDER, DAEMONS):
-        with contextlib.suppress(FileNotFoundError), open(f"{place}/struck", encoding="ascii") as file:  # noqa: PTH123
-            found += file.read().split()
-    return found
+        new = f"{place}/armed.new"
+        with open(new, "w", encoding="ascii") as armed:  # noqa: PTH123
+            armed.writelines(f"{name}\n" for name in names if ("-hook." in name) is (place == FOLDER))
+        os.chmod(new, 0o644)  # noqa: PTH101
+        os.rename(new, f"{place}/armed")  # noqa: PTH104
+
+
+def disarm() -> None:
+    """None strikes any more but one that has looked already. What has struck is told: one of the daemon's, one of the
+    hooks', or both; and taken away first, for what strikes meanwhile is told the next time."""
+    _remove("armed")
+    for place in (FOLDER, DAEMONS):
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(f"{place}/struck", f"{place}/told")  # noqa: PTH104
+            with open(f"{place}/told", encoding="ascii") as told:  # noqa: PTH123
+                _tell("struck", name=told.read(), at=os.fstat(told.fileno()).st_mtime)
+    _remove("told")
 
 
 def _note(name: str, mode: str) -> None:

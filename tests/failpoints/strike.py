@@ -2,14 +2,18 @@
 killed comes back, and is not to be killed by the same at once."""
 
 import os
+import threading
 
 
 def is_first(struck: str, name: str) -> bool:
-    """Whether this failpoint is the one: then the file `struck` says so from now on."""
+    """Whether this failpoint is the one: then the file `struck` says so from now on, whole as soon as it is there."""
+    own = f"{struck}.{threading.get_native_id()}"
+    with open(own, "w", encoding="ascii") as file:  # noqa: PTH123
+        file.write(name)
     try:
-        file = os.open(struck, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        os.link(own, struck)
     except FileExistsError:
         return False
-    os.write(file, name.encode())
-    os.close(file)
+    finally:
+        os.unlink(own)  # noqa: PTH108
     return True
