@@ -140,7 +140,8 @@ def _drained(run: Run, event: events.Drained) -> Run:
 
 
 def _attached(run: Run, event: events.Attached) -> Run:
-    return replace(run, attached=True, asked_ranks=run.asked_ranks | set(event.ranks))
+    run = replace(run, attached=True, asked_ranks=run.asked_ranks | set(event.ranks))
+    return replace(run, reporting=True, no_report="") if event.reporting else run
 
 
 def _stop_asked(run: Run, _event: events.StopAsked) -> Run:

@@ -190,12 +190,12 @@ class UserDoor:
         if not isinstance(found, Run):
             channel.send(found)
             return
+        self._keep_token(request, found, peer)
         with self._naming:
-            refusal = self._named(request, found)
+            refusal = self._named(request, found, self._brings_token(request, found, peer))
         if refusal:
             channel.send(_error(refusal))
             return
-        self._keep_token(request, found, peer)
         self._serve(channel, request, found)
 
     def _token(self, request: UserRequest, peer: Peer) -> dict[str, Any]:
@@ -207,10 +207,14 @@ class UserDoor:
         return {"kind": "kept"}
 
     def _keep_token(self, request: UserRequest, run: Run, peer: Peer) -> None:
-        if request.token and run.allocation is not None and peer.uid == run.allocation.uid:
+        if self._brings_token(request, run, peer):
+            assert run.allocation is not None and request.token is not None
             self._engine.post(TokenBrought(run.key, Credential(run.allocation.user, request.token)))
 
-    def _named(self, request: UserRequest, run: Run) -> str:
+    def _brings_token(self, request: UserRequest, run: Run, peer: Peer) -> bool:
+        return bool(request.token) and run.allocation is not None and peer.uid == run.allocation.uid
+
+    def _named(self, request: UserRequest, run: Run, brings_token: bool) -> str:
         """The ranks that are asked for by name will be followed; or why not. One at a time: each counts what those
         before it have named."""
         run = self._engine.runs.get(run.key, run)
@@ -219,10 +223,11 @@ class UserDoor:
             return messages.NO_SUCH_RANK.sentence(job=request.job, last=last, rank=strange[0])
         named = _ranks(request, run) if request.every or request.ranks else ()
         followed = run.asked_ranks.union(named)
-        if not run.attached or followed != run.asked_ranks:
+        reporting = brings_token and self._config.slurmrest is not None
+        if not run.attached or followed != run.asked_ranks or (reporting and not run.reporting):
             if named and len(followed) > _MOST_FOLLOWED:
                 return messages.TOO_MANY_RANKS.sentence(job=request.job, ranks=len(followed), most=_MOST_FOLLOWED)
-            self._engine.happened(run.key, events.Attached(clock.now(), named))
+            self._engine.happened(run.key, events.Attached(clock.now(), named, reporting))
             # In the journal before a line goes out: the next daemon must know that a reader will come again.
             self._until(
                 lambda: (

@@ -77,7 +77,7 @@ NOT_REQUEUED = Message(
 NO_TOKEN = Message(
     "no-token",
     "no Slurm token: {why}",
-    "the job runs, but Slurm is told nothing about it: no comment, no cancel",
+    "the job runs, but Slurm is told nothing about it, no comment and no cancel, until bridgectl attach brings one",
     "see that root may run `scontrol token` on this node, or give the bridge a token of the site's own "
     "(slurmrest.tier in bridge.toml)",
 )

@@ -204,6 +204,7 @@ def _of_hooks(run: Run, at: float, _ranks: int) -> st.SearchStrategy[events.Even
     told: list[events.Event] = [
         events.Attached(at),
         events.Attached(at, (1,)),
+        events.Attached(at, reporting=True),
         events.StopAsked(at),
         events.TakenUp(at),
         events.HookLeft(at),

@@ -147,6 +147,19 @@ def test_tier_none_reports_nothing_and_runs_all_the_same(world: World) -> None:
     assert world.comment(job) == "my words, k8s=job.yaml"
 
 
+def test_a_token_that_attach_brings_tells_what_the_prolog_could_not(world: World) -> None:
+    """`scontrol token` fails while slurmctld begins anew: the job's own script has better luck a moment later."""
+    node, job = world.node(), world.job()
+    assert node.prolog(job, token=None, token_error="scontrol token gave no answer").exit() == 0
+    assert world.comment(job) == "my words, k8s=job.yaml"
+    attach = node.attach(job, token="owner's")
+    eventually(lambda: "k8s: 1/1 pods ready" in world.comment(job))
+    world.ends(job, 3)
+    assert attach.exit() == 3
+    eventually(lambda: "rank 0" in world.comment(job))
+    assert node.epilog(job).exit() == 0
+
+
 def test_what_one_run_asks_of_the_api_server(world: World) -> None:
     node, job = world.node(), world.job()
     assert node.prolog(job).exit() == 0
