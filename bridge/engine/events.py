@@ -313,8 +313,8 @@ class Resumed:
 @dataclass(frozen=True)
 class Attached:
     """`bridgectl attach` runs on this node: its daemon follows the whole run. ``ranks`` are those that it names, whose
-    output is followed however many there are. ``reporting``: it brings its owner's token, with which slurmrestd can be
-    asked though the prolog came by none."""
+    output is followed however many there are. ``reporting``: it brings its owner's token, the one thing that
+    slurmrestd could not be asked without."""
 
     at: float
     ranks: tuple[int, ...] = ()

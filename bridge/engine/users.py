@@ -190,9 +190,9 @@ class UserDoor:
         if not isinstance(found, Run):
             channel.send(found)
             return
-        self._keep_token(request, found, peer)
+        has_token = self._keep_token(request, found, peer)
         with self._naming:
-            refusal = self._named(request, found, self._brings_token(request, found, peer))
+            refusal = self._named(request, found, has_token)
         if refusal:
             channel.send(_error(refusal))
             return
@@ -206,15 +206,19 @@ class UserDoor:
         self._keep_token(request, run, peer)
         return {"kind": "kept"}
 
-    def _keep_token(self, request: UserRequest, run: Run, peer: Peer) -> None:
-        if self._brings_token(request, run, peer):
-            assert run.allocation is not None and request.token is not None
-            self._engine.post(TokenBrought(run.key, Credential(run.allocation.user, request.token)))
+    def _keep_token(self, request: UserRequest, run: Run, peer: Peer) -> bool:
+        """Whether its owner has brought one."""
+        if not request.token or run.allocation is None or peer.uid != run.allocation.uid:
+            return False
+        self._engine.post(TokenBrought(run.key, Credential(run.allocation.user, request.token)))
+        return True
 
-    def _brings_token(self, request: UserRequest, run: Run, peer: Peer) -> bool:
-        return bool(request.token) and run.allocation is not None and peer.uid == run.allocation.uid
+    def _lacks_token(self, run: Run) -> bool:
+        """Whether slurmctld is told nothing of this run for want of its owner's token alone."""
+        rest = self._config.slurmrest
+        return run.is_batch and not run.reporting and rest is not None and not rest.has_service
 
-    def _named(self, request: UserRequest, run: Run, brings_token: bool) -> str:
+    def _named(self, request: UserRequest, run: Run, has_token: bool) -> str:
         """The ranks that are asked for by name will be followed; or why not. One at a time: each counts what those
         before it have named."""
         run = self._engine.runs.get(run.key, run)
@@ -223,8 +227,8 @@ class UserDoor:
             return messages.NO_SUCH_RANK.sentence(job=request.job, last=last, rank=strange[0])
         named = _ranks(request, run) if request.every or request.ranks else ()
         followed = run.asked_ranks.union(named)
-        reporting = brings_token and self._config.slurmrest is not None
-        if not run.attached or followed != run.asked_ranks or (reporting and not run.reporting):
+        reporting = has_token and self._lacks_token(run)
+        if not run.attached or followed != run.asked_ranks or reporting:
             if named and len(followed) > _MOST_FOLLOWED:
                 return messages.TOO_MANY_RANKS.sentence(job=request.job, ranks=len(followed), most=_MOST_FOLLOWED)
             self._engine.happened(run.key, events.Attached(clock.now(), named, reporting))

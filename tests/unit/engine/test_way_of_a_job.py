@@ -160,6 +160,19 @@ def test_a_token_that_attach_brings_tells_what_the_prolog_could_not(world: World
     assert node.epilog(job).exit() == 0
 
 
+def test_a_token_that_attach_brings_to_another_node_has_that_node_tell_nothing(world: World) -> None:
+    first, second, job = world.node("n1"), world.node("n2"), world.job("n1", "n2", gpus=0)
+    hooks = [node.prolog(job, token=None, token_error="scontrol token gave no answer") for node in (first, second)]
+    assert [hook.exit() for hook in hooks] == [0, 0]
+    attach = second.attach(job, token="owner's")
+    second.until(lambda run: run.attached, job)
+    assert not second.run(job).reporting
+    world.ends(job, 0, 0)
+    assert attach.exit() == 0
+    assert [node.epilog(job).exit() for node in (first, second)] == [0, 0]
+    assert world.rest.faults.calls == []
+
+
 def test_what_one_run_asks_of_the_api_server(world: World) -> None:
     node, job = world.node(), world.job()
     assert node.prolog(job).exit() == 0
