@@ -45,10 +45,10 @@ class Node:
     def __init__(self) -> None:
         self._made: dict[str, int] = {}
         self._names: dict[str, str] = {}
-        self._groups = f"{_V1 if os.path.isdir(_V1) else _V2}/kubepods"  # noqa: PTH112 - pathlib costs its import
+        self._groups = f"{_V1 if os.path.isdir(_V1) else _V2}/kubepods"
         self._thaw: list[tuple[float, int]] = []
-        os.makedirs(PODS, exist_ok=True)  # noqa: PTH103
-        self._stamps = open(STAMPS, "a+", encoding="ascii")  # noqa: PTH123, SIM115
+        os.makedirs(PODS, exist_ok=True)
+        self._stamps = open(STAMPS, "a+", encoding="ascii")  # noqa: SIM115
         self._stamps.seek(0, os.SEEK_END)
         self._part = ""
 
@@ -83,7 +83,7 @@ class Node:
         for each in due:
             self._thaw.remove(each)
             _thaw(each[1])
-        if any(os.path.exists(f"{place}/struck") for place in (FOLDER, DAEMONS)):  # noqa: PTH110
+        if any(os.path.exists(f"{place}/struck") for place in (FOLDER, DAEMONS)):
             disarm()
         _tell_of_a_daemon()
         lines = (self._part + self._stamps.read()).split("\n")
@@ -101,7 +101,7 @@ class Node:
 
     def _start(self, pod: str, uid: int) -> None:
         group = f"{self._groups}/pod{pod}"
-        os.makedirs(group, exist_ok=True)  # noqa: PTH103
+        os.makedirs(group, exist_ok=True)
         ears, mouth = os.pipe()
         child = os.fork()
         if not child:
@@ -125,37 +125,37 @@ class Node:
         _tell("ended", pod=pod)
         _note(self._names.pop(pod), "a")
         with contextlib.suppress(OSError):  # it is empty, or somebody looks into it
-            os.rmdir(f"{self._groups}/pod{pod}")  # noqa: PTH106
+            os.rmdir(f"{self._groups}/pod{pod}")
 
 
 def _tell_of_a_daemon() -> None:
     """That is ready."""
     with contextlib.suppress(FileNotFoundError):
-        at = os.stat(_READY).st_mtime  # noqa: PTH116
-        os.unlink(_READY)  # noqa: PTH108
+        at = os.stat(_READY).st_mtime
+        os.unlink(_READY)
         _tell("ready", at=at)
 
 
 def _lose() -> None:
-    for name in os.listdir(DAEMONS):  # noqa: PTH208
+    for name in os.listdir(DAEMONS):
         if name.startswith("journal."):
-            os.unlink(f"{DAEMONS}/{name}")  # noqa: PTH108
+            os.unlink(f"{DAEMONS}/{name}")
 
 
 def _remove(name: str) -> None:
     for place in (FOLDER, DAEMONS):
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{place}/{name}")  # noqa: PTH108
+            os.unlink(f"{place}/{name}")
 
 
 def _arm(names: list[str]) -> None:
     disarm()
     for place in (FOLDER, DAEMONS):
         new = f"{place}/armed.new"
-        with open(new, "w", encoding="ascii") as armed:  # noqa: PTH123
+        with open(new, "w", encoding="ascii") as armed:
             armed.writelines(f"{name}\n" for name in names if ("-hook." in name) is (place == FOLDER))
-        os.chmod(new, 0o644)  # noqa: PTH101
-        os.rename(new, f"{place}/armed")  # noqa: PTH104
+        os.chmod(new, 0o644)
+        os.rename(new, f"{place}/armed")
 
 
 def disarm() -> None:
@@ -164,21 +164,21 @@ def disarm() -> None:
     _remove("armed")
     for place in (FOLDER, DAEMONS):
         with contextlib.suppress(FileNotFoundError):
-            os.rename(f"{place}/struck", f"{place}/told")  # noqa: PTH104
-            with open(f"{place}/told", encoding="ascii") as told:  # noqa: PTH123
+            os.rename(f"{place}/struck", f"{place}/told")
+            with open(f"{place}/told", encoding="ascii") as told:
                 _tell("struck", name=told.read(), at=os.fstat(told.fileno()).st_mtime)
     _remove("told")
 
 
 def _note(name: str, mode: str) -> None:
-    with open(f"{PODS}/{name}", mode, encoding="ascii") as file:  # noqa: PTH123
+    with open(f"{PODS}/{name}", mode, encoding="ascii") as file:
         file.write(f"{time.time()}\n")
 
 
 def _be_the_pod(group: str, uid: int, mouth: int) -> None:
     """Never comes back."""
     try:
-        with open(f"{group}/cgroup.procs", "w", encoding="ascii") as members:  # noqa: PTH123
+        with open(f"{group}/cgroup.procs", "w", encoding="ascii") as members:
             members.write(str(os.getpid()))
         lock = os.open(LOCK, os.O_CREAT | os.O_RDWR, 0o666)
         os.setuid(uid)
@@ -201,12 +201,12 @@ def _thaw(pid: int) -> None:
 
 
 def _daemons() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit() and _DAEMON in _command(name)]  # noqa: PTH208
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and _DAEMON in _command(name)]
 
 
 def _command(pid: str) -> list[bytes]:
     try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read().split(b"\0")
     except OSError:
         return []

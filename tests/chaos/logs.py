@@ -25,7 +25,7 @@ class Kubelet(http.server.BaseHTTPRequestHandler):
         path = urlsplit(self.path)
         told = {name: values[0] for name, values in parse_qs(path.query).items()}
         file = f"{FOLDER}/{path.path.split('/')[3]}"
-        if not path.path.startswith("/containerLogs/") or not os.path.exists(file):  # noqa: PTH110
+        if not path.path.startswith("/containerLogs/") or not os.path.exists(file):
             self.send_error(400, "the container has not started")
             return
         self.send_response(200)
@@ -47,7 +47,7 @@ class Kubelet(http.server.BaseHTTPRequestHandler):
 
 
 def _lines(file: str) -> tuple[list[tuple[float, str]], bool]:
-    with open(file, encoding="ascii") as told:  # noqa: PTH123
+    with open(file, encoding="ascii") as told:
         began, *ended = (float(word) for word in told.read().split())
     until = ended[0] if ended else time.time()
     lines = [(began + second, f"second {second}") for second in range(int(until - began) + 1)]
@@ -67,7 +67,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
 def main() -> None:
     """Until standard input ends."""
-    os.makedirs(FOLDER, exist_ok=True)  # noqa: PTH103
+    os.makedirs(FOLDER, exist_ok=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*_PAIR)
     with _Server(("", _PORT), Kubelet) as server:

@@ -8,12 +8,12 @@ import threading
 def is_first(struck: str, name: str) -> bool:
     """Whether this failpoint is the one: then the file `struck` says so from now on, whole as soon as it is there."""
     own = f"{struck}.{threading.get_native_id()}"
-    with open(own, "w", encoding="ascii") as file:  # noqa: PTH123
+    with open(own, "w", encoding="ascii") as file:
         file.write(name)
     try:
         os.link(own, struck)
     except FileExistsError:
         return False
     finally:
-        os.unlink(own)  # noqa: PTH108
+        os.unlink(own)
     return True
