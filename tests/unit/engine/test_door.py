@@ -188,61 +188,6 @@ def test_a_run_that_is_found_while_its_prolog_waits_comes_in_no_sooner(world: Wo
     assert [node.epilog(job).exit() for node in (first, second)] == [0, 0]
 
 
-@pytest.mark.parametrize("damaged", [False, True])
-def test_a_run_of_which_only_the_marker_is_left_holds_the_door(world: World, damaged: bool) -> None:
-    """Its epilog came to no proof, somebody resumed the node, and the journal was lost."""
-    node, earlier, job = world.node(epilog_deadline=LONG), world.job(), world.job(id=8)
-    unproven(world, node, earlier)
-    if damaged:
-        node.markers[earlier.id] = None
-    node = world.anew(node)
-    hook = node.prolog(job, [ALIVE])
-    eventually(lambda: len(hook.scanned) > 2)
-    assert job.key not in node.engine.runs
-    hook.finds = ()
-    answer = hook.answer()
-    assert (answer["exit"], answer["released"]) == (0, [7])
-    assert node.epilog(job).exit() == 0
-
-
-def test_a_run_of_which_only_a_lingering_hook_is_left_holds_the_door(world: World) -> None:
-    """The same, and the hook that was left behind for the proof asks first."""
-    node, earlier, job = world.node(epilog_deadline=LONG), world.job(), world.job(id=8)
-    unproven(world, node, earlier)
-    node = world.anew(node)
-    lingering = node.epilog(earlier, [ALIVE], lingers=True)
-    assert lingering.asked_to_scan.wait(5)
-    hook = node.prolog(job, [ALIVE])
-    eventually(lambda: len(lingering.scanned) > 2)
-    assert hook.waits and job.key not in node.engine.runs
-    lingering.finds = ()
-    assert (lingering.exit(), lingering.answer()["released"], hook.exit()) == (0, [7], 0)
-    assert node.epilog(job).exit() == 0
-
-
-def test_a_lost_run_without_gpus_is_not_ended_by_a_job_that_gets_some(world: World) -> None:
-    node, beside, job = world.node(), world.job(gpus=0), world.job(id=8)
-    world.running(node, beside)
-    node = world.anew(node)
-    assert node.prolog(job).answer()["released"] == []
-    assert node.foreign_prolog(9).answer()["released"] == []
-    assert 7 in node.markers and len(world.workloads()) == 2
-    assert [node.epilog(each).exit() for each in (job, beside)] == [0, 0]
-
-
-def test_a_lost_run_whose_own_hook_is_here_is_not_ended_by_another(world: World) -> None:
-    """Its epilog knows more of it than the marker."""
-    node, earlier, job = world.node(), world.job(), world.job(id=8)
-    world.running(node, earlier)
-    node = world.anew(node)
-    epilog = node.epilog(earlier, may_scan=False)
-    assert epilog.asked_to_scan.wait(5)
-    hook = node.prolog(job)
-    epilog.may_scan.set()
-    assert epilog.exit() == hook.exit() == 0
-    assert node.epilog(job).exit() == 0
-
-
 def test_gpus_given_to_another_job_end_a_run_whose_epilog_never_came(world: World) -> None:
     """slurmctld waits for no epilog of a node that was down, and gives its GPUs to the next job."""
     node, old, new = world.node(), world.job(id=7), world.job(id=8)
