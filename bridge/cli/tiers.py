@@ -97,8 +97,8 @@ _FOOT = """
 In tier owner the batch node's prolog hook has slurmctld make a token of the job's owner (`scontrol token`, as root) and
 hands it to the daemon, which has it in its memory alone. It lives until a quarter of an hour after the job's end, half
 an hour at least and a day at most. Ten minutes before its end the daemon asks `bridgectl attach` for the next one, so
-the end of a job of thirty days is told, too, while its script attaches. Where the prolog came by none, the job's word is
-told with the token of `bridgectl attach`, as soon as that begins. The epilog needs none: Slurm takes no word of a
+the end of a job of thirty days is told, too, while its script attaches. Where the prolog came by none, the job is
+told of with the token of `bridgectl attach`, as soon as that begins. The epilog needs none: Slurm takes no word of a
 job that is over.
 
 - `AuthAltParameters=disable_token_creation` forbids users to make tokens, and not root (Slurm 24.11): hooks go on
