@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 # A training that is started alone.
 ALONE = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "23456"}
@@ -38,6 +38,17 @@ def leave_on_sigterm() -> None:
         os._exit(128 + signal.SIGTERM)
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+def leave_now(code: int) -> NoReturn:
+    """End with a code, whatever torch's threads are at.
+
+    An interpreter that shuts down beside gloo's threads may be ended by a signal ("terminate called
+    without an active exception"), and the code that was to be seen is lost.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def hold_gpus(rank: int) -> list[IO[str]]:
@@ -93,7 +104,7 @@ def train(options: argparse.Namespace, rank: int) -> int:
             print(f"epoch {epoch + 1} of {options.epochs} loss {losses[-1]:.6f}")
         if options.exit_code is not None and rank == options.exit_rank:
             print(f"rank {rank} exits with {options.exit_code} as it was told")
-            return int(options.exit_code)
+            leave_now(options.exit_code)
     if rank == 0:
         print(f"final loss {losses[-1]:.6f}")
     dist.destroy_process_group()
