@@ -23,6 +23,7 @@ from .striking import Faults
 
 _ROOT = Path(__file__).parents[2]
 _PRODUCT = ("bridge", "slurm", "rbac")
+KEPT = Path(__file__).parent / "reports"  # of the long run, which are committed: its machines come and go
 HISTORY = "history"  # all that was seen, for `judge`
 _WAITING = 2.0  # jobs for each node: some always wait, the longer the oftener they have been requeued
 
@@ -101,9 +102,12 @@ def run(
 
 
 def reports(out: Path, of: str) -> list[dict[str, Any]]:
-    """Of the pieces of this commit that came to their end, by seed."""
-    found = [json.loads(file.read_text(encoding="utf-8")) for file in out.glob(f"{of}-*/report.json")]
-    return sorted(found, key=lambda report: int(report["seed"]))
+    """Of the pieces of this commit that came to their end, by seed: those of `out`, and those that are `KEPT`."""
+    files = [*KEPT.glob(f"{of}-*.json"), *out.glob(f"{of}-*/report.json")]
+    by_seed = {
+        int(report["seed"]): report for report in (json.loads(file.read_text(encoding="utf-8")) for file in files)
+    }
+    return [by_seed[seed] for seed in sorted(by_seed)]
 
 
 def commit() -> str:

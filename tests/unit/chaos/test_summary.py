@@ -47,6 +47,17 @@ def test_pieces_are_summed_up(tmp_path: Path) -> None:
     assert "other" not in text
 
 
+def test_pieces_that_were_committed_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.chaos.piece.KEPT", tmp_path / "reports")
+    (tmp_path / "reports").mkdir()
+    for each in (piece(8, 1), piece(9, 1), piece(1, 7, commit="other")):
+        (tmp_path / f"reports/{each['commit']}-{each['seed']}.json").write_text(json.dumps(each))
+    out = kept(tmp_path, piece(9, 2), piece(10, 2))
+    found = reports(out, "abc1234")
+    assert [report["seed"] for report in found] == [8, 9, 10]
+    assert found[1]["failpoints"]["kill-before-hook.linger"] == 2, "the same piece, driven again"
+
+
 def test_all_have_struck_often_enough() -> None:
     assert "less than" not in "\n".join(page([piece(1, 100)]))
 
