@@ -76,8 +76,9 @@ strikes: venv ## Each failpoint alone, over the fakes, a hundred times (TIMES=10
 
 # What was broken, and what a person needs to see why, goes to the cache. SEED=2 for other jobs and other faults.
 .PHONY: chaos
-chaos: venv ## Whole lives of jobs on sixteen nodes while everything breaks: is anything lost, left or held twice? (LIFECYCLES=200, NODES=16)
-	SKB_NODES=$(or $(NODES),16) SKB_PULLED=pause python -m tests.chaos --seed $(or $(SEED),1) --lifecycles $(or $(LIFECYCLES),200) --out $(CACHE)/chaos
+chaos: venv ## Whole lives of jobs on sixteen nodes while everything breaks: is anything lost, left or held twice? (LIFECYCLES=200, NODES=16, FAULTS=2 and FAILPOINTS=10 seconds between two)
+	SKB_NODES=$(or $(NODES),16) SKB_PULLED=pause python -m tests.chaos --seed $(or $(SEED),1) --lifecycles $(or $(LIFECYCLES),200) \
+	  --faults $(or $(FAULTS),2) --failpoints $(or $(FAILPOINTS),10) --out $(CACHE)/chaos
 
 # In a copy of the checkout. MUTANTS="NAME..." only those.
 .PHONY: mutants

@@ -38,13 +38,14 @@ class Pace:
 
 @dataclass(frozen=True)
 class Report:
-    """What has happened. `kinds` and `states` count jobs; `met` what the faults met; `failpoints` how often each has
-    struck."""
+    """What has happened; seed, nodes and pace draw it again. `kinds` and `states` count jobs; `met` what the faults
+    met; `failpoints` how often each has struck."""
 
     commit: str
     seed: int
     lifecycles: int
     nodes: int
+    pace: Pace
     seconds: int
     kinds: dict[str, int]
     states: dict[str, int]
@@ -62,6 +63,7 @@ class Report:
         lines = [
             f"commit {self.commit}, seed {self.seed}",
             f"{self.lifecycles} lifecycles on {self.nodes} nodes, {self.seconds} s",
+            f"a fault every {self.pace.faults:g} s, a failpoint of each node every {self.pace.failpoints:g} s",
             f"{self.hooks} hooks, {self.workloads} workloads, {self.pods} pods, {self.drains} drains",
             *(f"{name}: {getattr(self, name)}" for name in ("kinds", "states", "faults", "met")),
             f"failpoints: {sum(struck)} strikes; {len(struck) - struck.count(0)} of {len(struck)} have struck",
@@ -96,7 +98,7 @@ def run(
         driver.drive()
         evidence.look(driver)
     (folder / HISTORY).write_bytes(pickle.dumps(driver.site.history))
-    report = _report(product, driver, evidence.kept, began)
+    report = _report(product, driver, pace, evidence.kept, began)
     (folder / "report.json").write_text(json.dumps(asdict(report), indent=1) + "\n", encoding="utf-8")
     return report
 
@@ -119,13 +121,14 @@ def _git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=_ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def _report(product: str, driver: Driver, found: list[Violation], began: float) -> Report:
+def _report(product: str, driver: Driver, pace: Pace, found: list[Violation], began: float) -> Report:
     history = driver.site.history
     return Report(
         product,
         driver.seed,
         driver.count,
         len(driver.site.stack.nodes),
+        pace,
         round(time.time() - began),
         dict(Counter(each.lifecycle.kind.value for each in history.ended.values())),
         dict(Counter(each.state for each in history.ended.values())),
