@@ -1,6 +1,7 @@
-"""`python -m tests.chaos.summary OUT [COMMIT…]`: what the pieces of a long run come to, as a page of Markdown.
+"""`python -m tests.chaos.summary [OUT [COMMIT…]]`: what the pieces of a long run come to, as a page of Markdown.
 
-OUT is what `make chaos` wrote to. Of several commits all are summed up that are named; else the checkout's own.
+OUT is what `make chaos` wrote to; without it come those alone that were committed. Of several commits all are summed up
+that are named; else the checkout's own.
 """
 
 import argparse
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .piece import commit, reports
+from .piece import KEPT, commit, reports
 
 Report = dict[str, Any]
 
@@ -21,7 +22,7 @@ _ENOUGH = 100  # strikes of each failpoint that a long run should have
 def main() -> int:
     """Prints it."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.summary", description=__doc__)
-    parser.add_argument("out", type=Path)
+    parser.add_argument("out", type=Path, nargs="?", default=KEPT)
     parser.add_argument("commits", nargs="*")
     asked = parser.parse_args()
     found = [report for name in asked.commits or [commit()] for report in reports(asked.out, name)]

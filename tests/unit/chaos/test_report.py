@@ -1,0 +1,16 @@
+"""What the long run's report says is what its pieces have seen."""
+
+from tests.chaos.piece import KEPT, reports
+from tests.chaos.summary import page
+
+REPORT = (KEPT.parent / "REPORT.md").read_text()
+COMMITS = {file.name.partition("-")[0] for file in KEPT.glob("*.json")}
+
+
+def test_the_table_is_what_the_pieces_come_to() -> None:
+    (commit,) = COMMITS
+    assert "\n".join(page(reports(KEPT, commit))) in REPORT
+
+
+def test_no_piece_broke_a_law() -> None:
+    assert [report["violations"] for name in COMMITS for report in reports(KEPT, name) if report["violations"]] == []
