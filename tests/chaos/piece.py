@@ -106,9 +106,8 @@ def run(
 def reports(out: Path, of: str) -> list[dict[str, Any]]:
     """Of the pieces of this commit that came to their end, by seed: those of `out`, and those that are `KEPT`."""
     files = [*KEPT.glob(f"{of}-*.json"), *out.glob(f"{of}-*/report.json")]
-    by_seed = {
-        int(report["seed"]): report for report in (json.loads(file.read_text(encoding="utf-8")) for file in files)
-    }
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    by_seed = {int(report["seed"]): report for report in found}
     return [by_seed[seed] for seed in sorted(by_seed)]
 
 
