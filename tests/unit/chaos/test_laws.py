@@ -196,6 +196,23 @@ def test_a_node_may_be_drained_for_a_fault_of_its_own(fault: float, code: int, d
 
 
 @pytest.mark.parametrize(
+    ("phase", "job", "drained", "is_right"),
+    [
+        ("epilog", JOB, 104 + 470, True),  # the job's limit, the prolog's deadline, a look, the epilog's deadline
+        ("epilog", JOB, 104 + 471, False),
+        ("prolog", JOB, 104 + 470, False),
+        ("epilog", JOB + 1, 104 + 470, False),
+    ],
+)
+def test_a_run_whose_epilog_was_killed_may_drain_its_node_once_its_time_is_long_over(
+    phase: str, job: int, drained: float, is_right: bool
+) -> None:
+    history = History(hooks=[Hook(NODE, job, phase, 103, 104, 137)], own={NODE: [103]})
+    history.drains.append(Drain(NODE, drained, f"drained: slurm-demo-{JOB}-0 is not proven gone [epilog-unproven]"))
+    assert [found.law for found in violations(history)] == ([] if is_right else ["no drain"])
+
+
+@pytest.mark.parametrize(
     ("away", "ended", "is_right"),
     [
         ([(109, 124), (124.5, 145), (150, 171)], 171, True),
