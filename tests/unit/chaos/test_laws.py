@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -25,16 +26,16 @@ def good() -> History:
     )
 
 
-def pod(**changes: object) -> Callable[[History], None]:
+def pod(**changes: Any) -> Callable[[History], None]:
     def slip(history: History) -> None:
-        history.pods["p"] = replace(history.pods["p"], **changes)  # type: ignore[arg-type]
+        history.pods["p"] = replace(history.pods["p"], **changes)
 
     return slip
 
 
-def ended(**changes: object) -> Callable[[History], None]:
+def ended(**changes: Any) -> Callable[[History], None]:
     def slip(history: History) -> None:
-        history.ended[JOB] = replace(history.ended[JOB], **changes)  # type: ignore[arg-type]
+        history.ended[JOB] = replace(history.ended[JOB], **changes)
 
     return slip
 
@@ -57,9 +58,9 @@ def untold(kind: Kind, later: float, *troubles: tuple[float, float]) -> Callable
     return slip
 
 
-def hook(number: int, **changes: object) -> Callable[[History], None]:
+def hook(number: int, **changes: Any) -> Callable[[History], None]:
     def slip(history: History) -> None:
-        history.hooks[number] = replace(history.hooks[number], **changes)  # type: ignore[arg-type]
+        history.hooks[number] = replace(history.hooks[number], **changes)
 
     return slip
 
