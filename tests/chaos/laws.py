@@ -137,8 +137,8 @@ def _latest(hook: Hook, drain: Drain) -> float:
     that the daemon ends once its time is long over, and whose proof waits for a hook, too."""
     if EPILOG_UNPROVEN.name not in drain.reason:
         return _BLAME
-    is_of_run = hook.phase == "epilog" and f"-{hook.job}-" in drain.reason
-    return _BLAME + EPILOG_DEADLINE + (_OVERDUE if is_of_run else 0.0)
+    names_its_run = re.search(rf"\bslurm-\w+-{hook.job}-\d+: ", drain.reason)
+    return _BLAME + EPILOG_DEADLINE + (_OVERDUE if hook.phase == "epilog" and names_its_run else 0.0)
 
 
 def _longest(began: float, ended: float, away: list[tuple[float, float]]) -> float:

@@ -209,7 +209,8 @@ def test_a_run_whose_epilog_was_killed_may_drain_its_node_once_its_time_is_long_
     phase: str, job: int, drained: float, is_right: bool
 ) -> None:
     history = History(hooks=[Hook(NODE, job, phase, 103, 104, 137)], own={NODE: [103]})
-    history.drains.append(Drain(NODE, drained, f"drained: slurm-demo-{JOB}-0 is not proven gone [epilog-unproven]"))
+    why = f"slurm-k8s-bridge slurm-demo-{JOB}-0: process 5 is in pod b1c43d4f-{JOB + 1}-4de2 [epilog-unproven]"
+    history.drains.append(Drain(NODE, drained, f"drained: {why}"))
     assert [found.law for found in violations(history)] == ([] if is_right else ["no drain"])
 
 
