@@ -6,7 +6,7 @@ asks the API server itself, and the first answer ends the outage.
 
 from bridge.config.timing import Timing
 from bridge.engine.health import Contact
-from bridge.engine.state import Phase, Run, Workload
+from bridge.engine.state import Phase, Run
 from bridge.job.faults import Finding
 from bridge.job.faults.servers import API_OUTAGE
 
@@ -24,7 +24,7 @@ def outage(timing: Timing, contact: Contact | None, run: Run, at: float) -> Find
     """
     if contact is None or contact.down_since is None or not run.is_batch:
         return None
-    waits = run.phase is Phase.PROLOG and run.judgement is None and run.workload in (Workload.NONE, Workload.UNKNOWN)
+    waits = run.phase is Phase.PROLOG and run.judgement is None and not run.knows_its_workload
     opened = opens(timing, contact)
     if not waits or opened is None or run.began < opened or at < run.began + timing.breaker_patience:
         return None

@@ -65,11 +65,11 @@ class ClusterWork:
 
     def _taken(self, run: Run, workload: Object) -> events.Event:
         """The workload is ours, and no pod of it can start but through the gate."""
-        uid = str(workload["metadata"]["uid"])
-        if not _is_gated(workload):
-            self._kube.delete_workload(home_of(self._config, run), name_of(workload), uid)
+        facts = workload_facts(workload)
+        if not facts.gated:
+            self._kube.delete_workload(home_of(self._config, run), name_of(workload), facts.uid)
             raise observed(admission.CRD_TOO_OLD.finding("it dropped the field"))
-        return events.WorkloadCreated(clock.now(), uid)
+        return events.WorkloadCreated(clock.now(), facts.uid)
 
     def _recognise(self, run: Run, manifest: Object) -> events.Event:
         """The name is taken: by our own lost answer, or by an older run of a job id that came back."""
@@ -244,9 +244,3 @@ def _pod_event(event: Object) -> PodEvent:
 
 def _of(method: Callable[[Task, Any], events.Event | None]) -> Work:
     return lambda task: method(task, task.activity)
-
-
-def _is_gated(workload: Object) -> bool:
-    replicas = workload["spec"]["pytorchReplicaSpecs"].values()
-    gates = [gate for replica in replicas for gate in replica["template"]["spec"].get("schedulingGates") or []]
-    return any(gate.get("name") == wellknown.GATE for gate in gates)

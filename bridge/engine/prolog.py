@@ -199,6 +199,8 @@ def _render(config: Config, run: Run, at: float) -> Run:
 
 
 def _has_started(run: Run) -> bool:
+    if not run.knows_its_workload:
+        return False  # these may be pods without a gate, which start wherever they like
     if all(_is_started(run, rank) for rank in range(len(run.nodes))):
         return True
     return _is_over_early(run)

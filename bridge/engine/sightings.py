@@ -16,6 +16,8 @@ def _workload_created(run: Run, event: events.WorkloadCreated) -> Run:
 
 
 def _workload_seen(run: Run, event: events.WorkloadSeen) -> Run:
+    if _waits_for_its_gate(run) and not event.facts.gated:
+        return run  # made by a creation whose answer was lost; the next try recognises it, deletes it and says why
     run = replace(run, workload_shown=run.phase is Phase.RELEASE)
     if run.workload_uid and event.facts.uid != run.workload_uid:
         return run
@@ -30,7 +32,15 @@ def _workload_seen(run: Run, event: events.WorkloadSeen) -> Run:
     )
 
 
+def _waits_for_its_gate(run: Run) -> bool:
+    """Whether it is this node's to find out what has come of its workload's creation."""
+    waits = run.phase is Phase.PROLOG and run.judgement is None
+    return run.is_batch and waits and not run.knows_its_workload
+
+
 def _workload_gone(run: Run, _event: events.WorkloadGone) -> Run:
+    if _waits_for_its_gate(run):
+        return run  # no more than one that was not taken for ours
     return replace(run, workload=Workload.GONE)
 
 

@@ -280,6 +280,12 @@ class Run:
         never came to a manifest. So an API server that is away does not keep the node from the next job."""
         return self.is_batch and self.workload is Workload.NONE and not self.manifest and not self.workload_uid
 
+    @property
+    def knows_its_workload(self) -> bool:
+        """Whether its workload was made for sure, behind the gate: before, what bears its name may be another's, or
+        may have lost the gate on the way."""
+        return self.workload not in (Workload.NONE, Workload.UNKNOWN)
+
     def tried(self, what: str) -> int:
         """How often in a row this activity has failed."""
         return self.tries.get(what, 0)

@@ -8,7 +8,7 @@ told of the pods, what is seen now decides: a run that started goes on, any othe
 
 from bridge.engine.replacing import replace
 from bridge.engine.replies import judged
-from bridge.engine.state import Answer, Judgement, Phase, Run, Workload
+from bridge.engine.state import Answer, Judgement, Phase, Run
 from bridge.job.faults import runs
 
 _LISTS = ("workload", "pods")
@@ -33,7 +33,8 @@ def _has_started(run: Run) -> bool:
     if not run.is_batch:
         return run.own_pod_visible and _was_let_through(run)
     pods = (run.pods.get(rank) for rank in range(len(run.nodes)))
-    return run.workload_failed or all(pod is not None and pod.started for pod in pods)
+    over_or_started = run.workload_failed or all(pod is not None and pod.started for pod in pods)
+    return run.knows_its_workload and over_or_started
 
 
 def _was_let_through(run: Run) -> bool:
@@ -48,7 +49,6 @@ def _gone_on(run: Run) -> Run:
         phase=Phase.RUNNING,
         adopted=True,
         prolog_answer=Answer(0),
-        workload=Workload.LIVE if run.workload in (Workload.NONE, Workload.UNKNOWN) else run.workload,
         opened=opened,
         known_uids=run.known_uids | frozenset({opened} - {""}),
         suspicions={},

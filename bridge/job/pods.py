@@ -238,7 +238,8 @@ def _short(text: object) -> str:
 
 @dataclass(frozen=True)
 class WorkloadFacts:
-    """One workload. ``start`` is the bridge's own annotation, '' on a foreign object."""
+    """One workload. ``start`` is the bridge's own annotation, '' on a foreign object; ``gated``: each pod that is made
+    from it has the bridge's gate (what an older daemon has written down does not tell: it was)."""
 
     uid: str
     start: str
@@ -246,6 +247,7 @@ class WorkloadFacts:
     deleting: bool
     failed: bool
     message: str
+    gated: bool = True
 
 
 def workload_facts(workload: Object) -> WorkloadFacts:
@@ -260,4 +262,12 @@ def workload_facts(workload: Object) -> WorkloadFacts:
         deleting=bool(meta.get("deletionTimestamp")),
         failed=failed.get("status") == "True",
         message=_short(failed.get("message")),
+        gated=_is_gated(workload),
     )
+
+
+def _is_gated(workload: Object) -> bool:
+    """Whether each of its templates has the gate: a CRD that is too old has dropped it."""
+    replicas = (workload.get("spec") or {}).get("pytorchReplicaSpecs") or {}
+    templates = [(replica or {}).get("template") or {} for replica in replicas.values()]
+    return bool(templates) and all(_gate_index(template.get("spec") or {}) is not None for template in templates)

@@ -139,8 +139,9 @@ def anything(run: Run, at: float) -> st.SearchStrategy[events.Event]:
 
 def _workloads(_run: Run, at: float, _ranks: int) -> st.SearchStrategy[events.Event]:
     facts = st.builds(
-        lambda uid, deleting, failed: WorkloadFacts(uid, str(START), "hash", deleting, failed, ""),
+        lambda uid, deleting, failed, gated: WorkloadFacts(uid, str(START), "hash", deleting, failed, "", gated),
         st.sampled_from(UIDS),
+        st.booleans(),
         st.booleans(),
         st.booleans(),
     )

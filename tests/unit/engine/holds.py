@@ -101,6 +101,17 @@ def nothing_is_made_but_in_a_prolog_that_waits(one: Watched) -> None:
         assert run.judgement is None and run.prolog_answer is None and run.epilog_began is None
 
 
+def no_prolog_is_ready_by_pods_that_may_have_no_gate(one: Watched) -> None:
+    """Its workload is made for sure, and was seen with the gate, if only by who deleted it."""
+    if one.run is not None and one.run.ready_at is not None:
+        assert any(_tells_of_a_gate(event) for event in one.told)
+
+
+def _tells_of_a_gate(event: events.Event) -> bool:
+    by_answer = isinstance(event, events.WorkloadCreated | events.WorkloadDeleted)
+    return by_answer or (isinstance(event, events.WorkloadSeen) and event.facts.gated)
+
+
 def only_the_workload_that_is_known_is_deleted(one: Watched) -> None:
     """And not before its run is to end."""
     for deletion in one.wants(do.DeleteWorkload):
@@ -126,6 +137,7 @@ AT_ANY_TIME = (
     a_moment_to_wake_lies_ahead,
     no_gate_opens_but_that_of_the_own_pod_of_a_wanted_run,
     nothing_is_made_but_in_a_prolog_that_waits,
+    no_prolog_is_ready_by_pods_that_may_have_no_gate,
     only_the_workload_that_is_known_is_deleted,
     of_a_released_run_nothing_is_wanted,
     a_prolog_drains_its_node_for_its_node_alone,

@@ -184,7 +184,7 @@ class Story:
 
     def workload(self, **changes: object) -> "Story":
         """The watch tells of the workload."""
-        facts = WorkloadFacts("job-uid", str(START), "hash", False, False, "")
+        facts = WorkloadFacts("job-uid", str(START), "hash", deleting=False, failed=False, message="")
         return self.tell(events.WorkloadSeen(self.at, replace(facts, **changes)))  # type: ignore[arg-type]
 
     def looked(self, fault: str = "", sentence: str = "", batch_lost: bool = False) -> "Story":

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from bridge.engine.state import Workload
+from bridge.engine import events
 from bridge.errors import Unavailable
 from bridge.kube.api import Object
 from tests.fakes.kubernetes import FakeKubernetes
@@ -33,8 +33,9 @@ def test_a_workload_without_the_gate_is_deleted_and_never_taken_for_ours(world: 
     if answer_is_lost:
         world.kube.faults.lose_answer("create_workload", Unavailable("read timed out"))
     prolog = node.prolog(job)
-    node.until(lambda run: "drops schedulingGates" in run.trouble, job)
+    assert "not started after" in prolog.answer()["message"]
+    told = [event for _, event in node.journalled()]
+    assert any(isinstance(event, events.Failed) and "drops schedulingGates" in event.sentence for event in told)
+    assert not any(isinstance(event, events.WorkloadCreated) for event in told)
     (workload,) = world.kube.all("workload")
     assert workload["metadata"]["deletionTimestamp"]
-    assert node.run(job).workload is Workload.UNKNOWN
-    assert prolog.exit() == 0

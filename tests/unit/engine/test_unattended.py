@@ -7,19 +7,19 @@ import pytest
 
 from bridge.engine import activities as do
 from bridge.engine import events, loop
-from bridge.engine.state import Answer, Phase
+from bridge.engine.state import Answer, Phase, Workload
 from bridge.job.faults import Verdict
 from bridge.job.faults.runs import DEADLINE, HOOK_LEFT
 
-from .story import Story, batch, ended, member, pod, pulling, ready
+from .story import Story, batch, ended, member, pod, pulling, ready, record
 from .world import World
 
 LATER = 10_000.0  # seconds, long after every deadline of a prolog
 
 
-def taken_up(story: Story) -> Story:
+def taken_up(story: Story, later: float = LATER) -> Story:
     """A daemon begins with this journal, long after."""
-    return story.tell(events.TakenUp(story.at + LATER)).after(0.1)
+    return story.tell(events.TakenUp(story.at + later)).after(0.1)
 
 
 def listed(story: Story) -> Story:
@@ -36,6 +36,14 @@ def meddles(story: Story) -> list[do.Activity]:
     """What the run wants that would change something in Kubernetes."""
     kinds = (do.CreateWorkload, do.OpenGate, do.DeleteWorkload, do.DeletePod)
     return [activity for kind in kinds for activity in story.wants(kind)]
+
+
+def creating() -> Story:
+    """A batch node that has asked for its workload, and has no answer yet."""
+    story = batch().began()
+    story.tell(events.JobLearned(story.at, record(2))).tell(events.NodeProven(story.at, 2))
+    assert story.wants(do.CreateWorkload)
+    return story
 
 
 def gated() -> Story:
@@ -77,6 +85,34 @@ def test_nothing_is_made_before_the_hook_is_back() -> None:
     story.tell(events.NodeProven(story.at, 2))
     assert not meddles(story)
     assert story.run.manifest == ""
+
+
+def test_a_workload_without_the_gate_is_not_taken_for_ours_because_it_was_seen() -> None:
+    """The daemon was killed before the answer to its creation told that the cluster drops the gate."""
+    story = taken_up(creating(), later=1).workload(gated=False).sees(ready(0), ready(1))
+    assert story.run.workload is Workload.UNKNOWN and not story.run.workload_uid
+    story.began()
+    assert story.answer() is None and story.judgement() is None
+    assert story.wants(do.CreateWorkload)  # which finds out what there is, and deletes it
+    story.tell(events.WorkloadGone(story.at))
+    assert story.judgement() is None and story.wants(do.CreateWorkload)
+    assert story.replayed() == story.run
+
+
+def test_pods_prove_nothing_before_their_workload_does() -> None:
+    """The same, and the watch of the pods is the first to tell."""
+    story = creating().sees(ready(0), ready(1))
+    assert story.answer() is None and story.wants(do.CreateWorkload)
+    story.tell(events.WorkloadCreated(story.at, "job-uid"))
+    assert story.answer() == Answer(0)
+
+
+def test_a_training_without_the_gate_is_not_gone_on_with() -> None:
+    story = hook_left(listed(taken_up(creating()).workload(gated=False).sees(ready(0), ready(1))))
+    judged = story.judgement()
+    assert judged is not None and judged.fault == HOOK_LEFT.name
+    (deletion,) = story.wants(do.DeleteWorkload)
+    assert isinstance(deletion, do.DeleteWorkload) and deletion.uid == ""
 
 
 def test_without_a_word_of_kubernetes_it_stays_open() -> None:
