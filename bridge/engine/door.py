@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bridge.config import Config
-from bridge.engine import events
+from bridge.engine import drain, events
 from bridge.engine.desk import Desk, Hook
 from bridge.engine.rules import Rules
 from bridge.engine.state import Answer, Phase, Run, SpecFile
@@ -82,7 +82,7 @@ class Door:
         """Whether this prolog may begin; sets ``hook.key`` when it does."""
         ended = tuple(run.key for run in runs.values() if _slurm_has_ended(run, hook))
         if ended:
-            return Admission(tuple((key, events.EpilogBegan(at)) for key in ended))
+            return Admission(tuple((key, events.EpilogBegan(at, awaited=False)) for key in ended))
         lost = tuple(self._lost(hook, runs, desk, at))
         if lost:
             return Admission(lost)
@@ -100,7 +100,7 @@ class Door:
         if known is not None and is_same and not _only_adopted(known):
             return self._let_in(hook, key, allocation, at)
         if known is not None and not is_same and known.phase in (Phase.PROLOG, Phase.RUNNING):
-            return Admission(((key, events.EpilogBegan(at)),))
+            return Admission(((key, events.EpilogBegan(at, awaited=False)),))
         if known is not None and known.phase is Phase.RELEASE and known not in blockers:
             blockers.append(known)
         if blockers:
@@ -122,7 +122,7 @@ class Door:
                 del self._unknown[job_id]
                 restart, start = (0, None) if marker is None else (marker.restart, marker.start)
                 key = RunKey(self._config.cluster.name, job_id, restart)
-                yield key, events.EpilogBegan.bare(at, key, start)
+                yield key, events.EpilogBegan.bare(at, key, start, awaited=False)
 
     def _let_in(
         self, hook: Hook, key: RunKey, allocation: Allocation, at: float, forget: RunKey | None = None
@@ -136,8 +136,12 @@ class Door:
         return hook.arrived + (timing.prolog_deadline if hook.phase == "prolog" else timing.epilog_deadline)
 
     def _wait(self, hook: Hook, blockers: list[Run], at: float) -> Admission:
+        """A hook that fails drains its node. So that this one's reason is told before, the runs that it fails for come
+        to their own deadline first."""
         if at < self.deadline(hook):
-            return WAIT
+            unawaited = [run.key for run in blockers if not run.awaited]
+            is_late = at >= self.deadline(hook) - self._config.timing.epilog_deadline - drain.PATIENCE
+            return Admission(tuple((key, events.EpilogBegan(at)) for key in unawaited if is_late))
         names = ", ".join(sorted({run.name for run in blockers}))
         found = EARLIER_RUN.finding(names, job=blockers[0].key.job_id)
         return Admission(answer=Answer(1, found.sentence))

@@ -336,7 +336,8 @@ class EpilogBegan:
 
     For a run that the journal does not know, the allocation (or, in a bare epilog, cluster and job id) says
     which one it was, with restart and start as its marker names them; ``start`` is None where it does not.
-    ``clock_offset`` as in `PrologBegan`.
+    ``clock_offset`` as in `PrologBegan`; ``awaited``: a hook waits for the proof and fails without it; else this daemon
+    has found out by itself that the run is over.
     """
 
     at: float
@@ -346,12 +347,13 @@ class EpilogBegan:
     restart: int = 0
     start: int | None = None
     clock_offset: float = 0.0
+    awaited: bool = True
     kind: Literal["epilog_began"] = "epilog_began"
 
     @classmethod
-    def bare(cls, at: float, key: RunKey, start: int | None) -> Self:
+    def bare(cls, at: float, key: RunKey, start: int | None, *, awaited: bool = True) -> Self:
         """Of a run of which no more is known than a marker, or an epilog with nothing but a job's number, tells."""
-        return cls(at, None, key.cluster, key.job_id, key.restart, start)
+        return cls(at, None, key.cluster, key.job_id, key.restart, start, awaited=awaited)
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ class Engine:
         if self._journal.note("boot", boot) != boot:
             for key, run in list(self._runs.items()):
                 if run.phase is not Phase.RELEASED:
-                    self._apply(key, events.EpilogBegan(clock.now()))
+                    self._apply(key, events.EpilogBegan(clock.now(), awaited=False))
             self._ledger.commit()
         self._journal.set_note("boot", boot)
 

@@ -35,7 +35,7 @@ def runs(config: Config, known: Runs, at: float) -> Iterator[Overdue]:
     """Those among the runs that the journal knows; ``at`` is the boot clock's time."""
     for run in known.values():
         if is_overdue(config, run, at):
-            yield Overdue(_as_told(run), Happened(run.key, events.EpilogBegan(at), run.mark))
+            yield Overdue(_as_told(run), Happened(run.key, events.EpilogBegan(at, awaited=False), run.mark))
 
 
 def lost_runs(
@@ -50,7 +50,8 @@ def lost_runs(
             continue
         if calendar > marker.end + config.timing.prolog_deadline:
             key = RunKey(config.cluster.name, job_id, marker.restart)
-            end = Happened(key, events.EpilogBegan.bare(at, key, marker.start), Mark(job_id, key.restart, marker.start))
+            began = events.EpilogBegan.bare(at, key, marker.start, awaited=False)
+            end = Happened(key, began, Mark(job_id, key.restart, marker.start))
             yield Overdue(_as_marked(config, key, marker, node), end)
 
 

@@ -7,7 +7,8 @@ from bridge.engine.state import Effort, Handlers, Phase, Run, Workload
 
 def epilog_began(run: Run, event: events.EpilogBegan) -> Run:
     """Consent has ended: the run is on its way out."""
-    the_same_hook = run.phase is Phase.RELEASE and run.epilog_answer is None and run.epilog_began == event.at
+    a_hook_waits = run.awaited and run.epilog_answer is None
+    the_same_hook = a_hook_waits and run.epilog_began == event.at
     if run.phase is Phase.RELEASED or the_same_hook:
         return run
     # Who asks again after a no does not wait for the pause that the last failure earned.
@@ -21,6 +22,7 @@ def epilog_began(run: Run, event: events.EpilogBegan) -> Run:
         phase=Phase.RELEASE,
         pods_clear=run.pods_clear or run.created_nothing,
         epilog_began=event.at,
+        awaited=event.awaited or a_hook_waits,
         epilog_answer=None,
         leftovers=(),
         trouble="",

@@ -21,7 +21,10 @@ def advance(config: Config, run: Run, at: float) -> Run:
     if at < deadline:
         return run
     why = _why_not(config, run)
-    run = drain.with_reason(config, run, why, until_released=True)
+    if run.awaited:
+        # Else no hook fails, and the door keeps every job out until the node is proven free: a drain would keep away
+        # the hooks that can prove it.
+        run = drain.with_reason(config, run, why, until_released=True)
     if not drain.is_settled(run, deadline, at):
         return run
     return replace(run, epilog_answer=Answer(1, why, linger=True))

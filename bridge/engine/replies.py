@@ -57,7 +57,7 @@ def _job_unknown(run: Run, event: events.JobUnknown) -> Run:
 
 def _ended_unmarked(run: Run, at: float) -> Run:
     """Without its marker no epilog comes to the daemon, so slurmctld's word stands for it."""
-    return run if run.phase is not Phase.RUNNING else epilog_began(run, events.EpilogBegan(at))
+    return run if run.phase is not Phase.RUNNING else epilog_began(run, events.EpilogBegan(at, awaited=False))
 
 
 def _not_reporting(run: Run, event: events.NotReporting) -> Run:

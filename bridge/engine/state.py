@@ -203,6 +203,7 @@ class Run:
     failed_at: float | None = None
     outcome: Outcome | None = None
     epilog_began: float | None = None
+    awaited: bool = False  # a hook fails, or has failed, without the proof of its release in time
     epilog_answer: Answer | None = None
     pods_clear: bool = False
     leftovers: tuple[str, ...] = ()

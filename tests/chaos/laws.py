@@ -11,7 +11,7 @@ from bridge.messages.bridged import EPILOG_UNPROVEN
 from bridge.slurm import comment
 
 from .history import Drain, History, Hook, Pod
-from .plan import EPILOG_DEADLINE, LIMIT, PROLOG_DEADLINE, RECONCILE_PERIOD, Kind, Lifecycle
+from .plan import EPILOG_DEADLINE, Kind, Lifecycle
 
 _LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
 _WELL = (Kind.SUCCESS, Kind.SLOW_PULL)
@@ -22,7 +22,6 @@ _LONGEST_AGAIN = 75.0  # seconds until then at most
 _MINTED = 15.0  # seconds around a prolog's beginning in which its hook may have failed to bring a token
 _ATTACHING = 5.0  # seconds that `attach` gives `scontrol token`
 _PROVING = 15.0  # seconds without an end of the daemon that an epilog needs: others delete eleven earlier at most
-_OVERDUE = LIMIT * 60 + PROLOG_DEADLINE + RECONCILE_PERIOD  # seconds until the daemon ends a run that had no epilog
 _BLAME = 30.0  # seconds from a hook's failure to the drain, and from what made it fail to its beginning
 
 
@@ -123,7 +122,7 @@ def no_drain(history: History) -> Iterator[Violation]:
 
 def _is_to_blame(hook: Hook, drain: Drain, history: History) -> bool:
     ended = drain.at if hook.ended is None else hook.ended
-    if hook.code == 0 or not -_BLAME <= drain.at - ended <= _latest(hook, drain):
+    if hook.code == 0 or not -_BLAME <= drain.at - ended <= _latest(drain):
         return False
     is_at_deadline = hook.phase == "epilog" and ended - hook.began >= EPILOG_DEADLINE
     if is_at_deadline and _longest(hook.began, ended, history.away.get(hook.node, [])) < _PROVING:
@@ -131,14 +130,10 @@ def _is_to_blame(hook: Hook, drain: Drain, history: History) -> bool:
     return any(hook.began - _BLAME <= fault <= ended + _LAG for fault in history.own.get(hook.node, []))
 
 
-def _latest(hook: Hook, drain: Drain) -> float:
+def _latest(drain: Drain) -> float:
     """Seconds. Whoever drains its node does that before it answers the hook. An epilog that was killed may have left a
-    daemon behind that waits for the next hook, to its deadline; killed before the daemon heard of it, it has left a run
-    that the daemon ends once its time is long over, and whose proof waits for a hook, too."""
-    if EPILOG_UNPROVEN.name not in drain.reason:
-        return _BLAME
-    names_its_run = re.search(rf"\bslurm-\w+-{hook.job}-\d+: ", drain.reason)
-    return _BLAME + EPILOG_DEADLINE + (_OVERDUE if hook.phase == "epilog" and names_its_run else 0.0)
+    daemon behind that waits for the next hook, to its deadline."""
+    return _BLAME + (EPILOG_DEADLINE if EPILOG_UNPROVEN.name in drain.reason else 0.0)
 
 
 def _longest(began: float, ended: float, away: list[tuple[float, float]]) -> float:

@@ -12,7 +12,7 @@ from bridge.engine.state import Answer, Effort, Phase
 from bridge.errors import Unavailable
 
 from .clients import Job
-from .node import Node
+from .node import Node, eventually
 from .story import CONFIG, Story, allocation, member, ready, record
 from .world import World, config
 
@@ -115,6 +115,13 @@ def node(world: World, tmp_path: Path) -> Node:
     return world.node(given=administrator(config(epilog_deadline=0.05), token))
 
 
+@pytest.fixture
+def hasty(world: World, node: Node) -> Node:
+    """Another one, whose prologs are given up soon, too."""
+    timing = node.config.timing.model_copy(update={"prolog_deadline": drain.PATIENCE + 1})
+    return world.node("n2", given=node.config.model_copy(update={"timing": timing}))
+
+
 def test_a_drain_for_want_of_proof_is_lifted_by_the_proof(world: World, node: Node) -> None:
     job = world.job()
     unproven(node, job)
@@ -162,6 +169,49 @@ def test_a_node_at_fault_stays_drained_when_the_run_is_proven_gone(world: World,
     held.set()
     assert node.epilog(job).exit() == 0
     assert BROKEN in world.rest.nodes["n1"]
+
+
+def found_over(world: World, node: Node) -> None:
+    """A run's epilog was killed, a person gave the node back, and long after its daemon ends the run by itself."""
+    job = world.job(node.name)
+    assert node.prolog(job).exit() == 0
+    node.engine.happened(job.key, events.EpilogBegan(clock.now(), awaited=False))
+    node.until(lambda run: run.epilog_answer, job)
+
+
+def test_an_idle_node_is_not_drained_for_a_proof_that_needs_a_hook(world: World, node: Node) -> None:
+    found_over(world, node)
+    following = node.prolog(world.job(id=8)).answer()
+    assert (following["exit"], following["released"]) == (0, [7])
+    assert "drain" not in world.rest.faults.calls
+
+
+def test_a_prolog_that_finds_something_left_to_its_end_has_the_node_drained_with_our_reason(
+    world: World, hasty: Node
+) -> None:
+    found_over(world, hasty)
+    following = hasty.prolog(world.job("n2", id=8), [ALIVE])
+    eventually(lambda: "n2" in world.rest.nodes)
+    assert following.waits
+    reason = world.rest.nodes["n2"]
+    assert reason.startswith("slurm-k8s-bridge slurm-demo-7-0: ") and ALIVE[1] in reason
+    assert following.exit() == 1
+
+
+def test_what_goes_in_the_last_moment_lifts_that_drain(world: World, hasty: Node) -> None:
+    found_over(world, hasty)
+    alive = [ALIVE]
+    following = hasty.prolog(world.job("n2", id=8), alive)
+    eventually(lambda: "drain" in world.rest.faults.calls)
+    alive.clear()
+    assert following.exit() == 0
+    assert world.rest.nodes == {}
+
+
+def test_what_the_daemon_finds_out_by_itself_takes_nothing_from_a_hook_that_waits() -> None:
+    story = Story(allocation(("compute1",)), administrator()).began().tell(events.EpilogBegan(100.0))
+    story.tell(events.EpilogBegan(101.0, awaited=False)).after(story.config.timing.epilog_deadline)
+    assert story.wants(do.DrainNode)
 
 
 def test_a_lingering_hook_does_not_end_the_jobs_next_run(world: World, node: Node) -> None:
