@@ -24,12 +24,13 @@ from bridge.engine.executor import Executor
 from bridge.engine.hooks import HookDoor
 from bridge.engine.identities import Identities
 from bridge.engine.inbox import Stop
+from bridge.engine.job_words import asking, asking_as_owner
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine
 from bridge.engine.node_reading import NodeReadings
 from bridge.engine.node_work import NodeWork
 from bridge.engine.pulse import Pulse
-from bridge.engine.reconciler import Reconciler, asking, asking_as_owner
+from bridge.engine.reconciler import Reconciler
 from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import Mark, Run

@@ -17,7 +17,8 @@ import structlog
 from bridge import clock, wellknown
 from bridge.config import Config
 from bridge.engine import events, orphans
-from bridge.engine.orphans import JobWord, Runs, Seen, State
+from bridge.engine.job_words import Ask, JobWords
+from bridge.engine.orphans import Runs, Seen, State
 from bridge.engine.rules import Rules
 from bridge.errors import AllocationError, BridgeError, NotFound
 from bridge.job.ids import RunKey, pod_name
@@ -25,13 +26,11 @@ from bridge.job.pods import pod_facts
 from bridge.kube.api import Kubernetes, Object
 from bridge.messages import workloads as messages
 from bridge.slurm.environ import Allocation
-from bridge.slurmrest.api import Credential, JobRecord, SlurmRest
+from bridge.slurmrest.api import Credential, SlurmRest
 from bridge.store.markers import Marker
 from bridge.wire.peercred import Peer
 
 log = structlog.get_logger()
-
-Ask = Callable[[int], JobRecord]
 
 
 class Prospect(Enum):
@@ -150,7 +149,7 @@ class Adopter:
 
     def _adopt_if_proven(self, workload: Object, lost: Seen, marked: bool, ask: Ask | None) -> str:
         """Adopt it, or a clause why not."""
-        word, allocation = _word(lost, ask), self._allocation(workload)
+        word, allocation = JobWords(ask).on(lost.key), self._allocation(workload)
         if allocation is None or lost.key is None:
             return messages.NOT_OURS
         if word is not None and word.record is not None and word.record.user_id != allocation.uid:
@@ -218,17 +217,6 @@ def _is_marked(lost: Seen, marker: Marker | None) -> bool:
     if marker is None or lost.key is None:
         return False
     return (marker.restart, marker.start) == (lost.key.restart, lost.start)
-
-
-def _word(lost: Seen, ask: Ask | None) -> JobWord | None:
-    if ask is None or lost.key is None:
-        return None
-    try:
-        return JobWord(record=ask(lost.key.job_id))
-    except NotFound:
-        return JobWord(unknown=True)
-    except BridgeError as error:
-        return JobWord(fault=str(error))
 
 
 def _user(uid: int) -> str:

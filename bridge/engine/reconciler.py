@@ -17,6 +17,7 @@ from bridge import clock, wellknown
 from bridge.config import Config
 from bridge.engine import orphans, overdue
 from bridge.engine.inbox import Happened
+from bridge.engine.job_words import Ask, JobWords
 from bridge.engine.orphans import Finding, JobWord, Runs, Seen, State
 from bridge.engine.state import Phase
 from bridge.errors import BridgeError, NotFound
@@ -25,8 +26,6 @@ from bridge.job.faults.servers import of_kubernetes
 from bridge.job.ids import RunKey
 from bridge.kube.api import Kubernetes, Object, Selector
 from bridge.messages import workloads as messages
-from bridge.slurmrest.api import Credential, JobRecord, SlurmRest
-from bridge.slurmrest.service import ServiceToken
 from bridge.store.markers import Marker
 
 log = structlog.get_logger()
@@ -35,8 +34,6 @@ _FIRST_WITHIN = 30.0  # seconds: a whole fleet may have been started at once
 _PAUSE = 2.0  # seconds between the two confirmations
 _LIMIT = 200  # workloads of one node that are looked at; slurmctld is asked about as many at most
 _KEPT_DELETED = 20
-
-Ask = Callable[[int], JobRecord]
 
 
 @dataclass(frozen=True)
@@ -164,7 +161,7 @@ class Reconciler:
         found, faults = self._survey(labels)
         of_node = [seen for item in found if self._node in (seen := orphans.seen(self._config, item)).nodes]
         mine = [seen for seen in of_node if seen.nodes[0] == self._node]
-        words = _Words(self._ask)
+        words = JobWords(self._ask)
         looked_at = sorted(mine, key=lambda seen: seen.name)[:_LIMIT]
         findings = tuple(self._finding(seen, before, words) for seen in looked_at)
         self._lost = tuple(seen for seen in of_node if self._is_lost(seen, before))[:_LIMIT]
@@ -192,7 +189,7 @@ class Reconciler:
                 faults.append(messages.NAMESPACE_UNKNOWN.sentence(namespace=name, why=error))
         return found, tuple(faults)
 
-    def _finding(self, seen: Seen, before: Runs, words: "_Words") -> Finding:
+    def _finding(self, seen: Seen, before: Runs, words: JobWords) -> Finding:
         """By what the engine knew before the API server was asked, and by what it knows now: a run may have begun."""
         known = orphans.here(seen, before)
         if known is not None and known.state is State.LIVE:
@@ -213,7 +210,7 @@ class Reconciler:
             log.warning("run_over_without_epilog", run=str(happened.key), job=happened.key.job_id, proof=why)
             self._post(happened)
 
-    def _overdue(self, runs: Runs, words: "_Words", there: Set[str] | None) -> Iterator[tuple[Happened, str]]:
+    def _overdue(self, runs: Runs, words: JobWords, there: Set[str] | None) -> Iterator[tuple[Happened, str]]:
         """The end of each run that is over without an epilog, and the proof. ``there``: the runs of which Kubernetes
         has a workload, or a pod on this node; None where not all of that could be seen."""
         at = clock.now()
@@ -225,9 +222,9 @@ class Reconciler:
             if why:
                 yield found.end, why
 
-    def _word(self, key: RunKey, words: "_Words") -> JobWord | None:
+    def _word(self, key: RunKey, words: JobWords) -> JobWord | None:
         as_owner = None if self._ask_as_owner is None else self._ask_as_owner(key)
-        return words.on(key) or _Words(as_owner).on(key)
+        return words.on(key) or JobWords(as_owner).on(key)
 
     def _pods(self) -> tuple[list[Object], tuple[str, ...]]:
         """The site's pods on this node, and why those of some namespaces are not known."""
@@ -250,7 +247,7 @@ class Reconciler:
             return report
         faults = list(report.faults)
         after = {}
-        words = _Words(self._ask)
+        words = JobWords(self._ask)
         for item in due:
             try:
                 after[item.seen.uid] = self._delete_confirmed(item.seen, words)
@@ -260,7 +257,7 @@ class Reconciler:
         findings = tuple(now for item in report.findings if (now := after.get(item.seen.uid, item)) is not None)
         return self._tell(replace(report, findings=findings, deleted=tuple(self._deleted), faults=tuple(faults)))
 
-    def _delete_confirmed(self, seen: Seen, words: "_Words") -> Finding | None:
+    def _delete_confirmed(self, seen: Seen, words: JobWords) -> Finding | None:
         """What the workload is at a second look; None when it is there no more, which may be by our hand."""
         try:
             again = orphans.seen(self._config, self._kube.workload(seen.namespace, seen.name))
@@ -280,47 +277,6 @@ class Reconciler:
         self._since.pop(again.uid, None)
         self._deleted.append(Deleted(clock.now(), again.name, found.why))
         return None
-
-
-def asking(rest: SlurmRest, service: ServiceToken | None) -> Ask | None:
-    """How slurmctld is asked about any job: with the site's own token, and not at all without one."""
-    if service is None:
-        return None
-    return lambda job_id: rest.job(service.credential(), job_id)
-
-
-def asking_as_owner(
-    rest: SlurmRest, credential: Callable[[RunKey], Credential | None]
-) -> Callable[[RunKey], Ask | None]:
-    """The same about a run, by its owner's own token, while the daemon has that."""
-
-    def asking(key: RunKey) -> Ask | None:
-        owner = credential(key)
-        return None if owner is None else lambda job_id: rest.job(owner, job_id)
-
-    return asking
-
-
-class _Words:
-    """slurmctld's words in one look: after a fault it is not asked again, since each question may take its time-out."""
-
-    def __init__(self, ask: Ask | None) -> None:
-        self._ask = ask
-        self._fault = ""
-
-    def on(self, key: RunKey | None) -> JobWord | None:
-        """Its word on the job of this run; None where it may not be asked."""
-        if self._ask is None or key is None:
-            return None
-        if self._fault:
-            return JobWord(fault=self._fault)
-        try:
-            return JobWord(record=self._ask(key.job_id))
-        except NotFound:
-            return JobWord(unknown=True)
-        except BridgeError as error:
-            self._fault = str(error)
-            return JobWord(fault=self._fault)
 
 
 def _whose(seen: Seen) -> dict[str, object]:

@@ -20,10 +20,11 @@ from bridge.engine.executor import Executor
 from bridge.engine.hooks import HookDoor
 from bridge.engine.identities import Identities
 from bridge.engine.inbox import Happened, Stop
+from bridge.engine.job_words import asking, asking_as_owner
 from bridge.engine.logs import LogHub
 from bridge.engine.loop import Engine, Watcher
 from bridge.engine.node_work import NodeWork
-from bridge.engine.reconciler import Reconciler, asking, asking_as_owner
+from bridge.engine.reconciler import Reconciler
 from bridge.engine.recover import replayed
 from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork

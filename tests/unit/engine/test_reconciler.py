@@ -11,8 +11,9 @@ import pytest
 from bridge import wellknown
 from bridge.engine import events, reconciler
 from bridge.engine.inbox import Happened
+from bridge.engine.job_words import Ask
 from bridge.engine.orphans import State
-from bridge.engine.reconciler import Ask, Reconciler, Report
+from bridge.engine.reconciler import Reconciler, Report
 from bridge.engine.state import Mark, Phase, Run, new_run
 from bridge.errors import Forbidden, NotFound, Unavailable
 from bridge.job.ids import RunKey, pod_name, run_labels
