@@ -72,10 +72,11 @@ class Reading:
             "phase",
         )
         oldest = {
-            phase: max((now - _begin(run) for run in runs if run.phase is phase), default=0.0) for phase in _SHORT
+            phase: max((now - _begin(run) for run in runs if run.phase is phase and _is_waited_for(run)), default=0.0)
+            for phase in _SHORT
         }
         told: Values = {(phase.value,): age for phase, age in oldest.items()}
-        yield _gauge("oldest_seconds", "How long the oldest run is in this phase.", told, "phase")
+        yield _gauge("oldest_seconds", "How long the oldest run that slurmd waits for is in this phase.", told, "phase")
         yield _gauge("waiting_hooks", "Hooks of slurmd that wait for an answer.", engine.waiting_hooks)
         yield _gauge("turn_age_seconds", "Since the engine's last turn; it has one every five.", now - engine.beat)
         given_up = float(engine.last_fault is not None)
@@ -120,7 +121,7 @@ class Reading:
             "Seen by the last scans of runs that end.",
             float(sum(len(run.leftovers) for run in held)),
         )
-        unproven = sum(1 for run in held if run.epilog_answer is not None)
+        unproven = sum(1 for run in held if run.epilog_answer is not None and _is_waited_for(run))
         yield _gauge("unproven_runs", "Runs that are not proven gone though their epilog has failed.", float(unproven))
         told: Values = {(state.value,): float(states[state]) for state in State}
         yield _gauge("workloads", "Workloads of this node by what the last look found.", told, "state")
@@ -140,6 +141,12 @@ class Reading:
 
 
 _SHORT = (Phase.PROLOG, Phase.RELEASE)  # in which somebody waits
+
+
+def _is_waited_for(run: Run) -> bool:
+    """Whether slurmd waits for it, or has its node out of service: not for a run that its daemon has found to be over,
+    which the next hook proves gone."""
+    return run.phase is not Phase.RELEASE or run.awaited
 
 
 def _begin(run: Run) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridge import clock
+from bridge.engine.events import EpilogBegan
 from bridge.engine.health import KUBERNETES
 from bridge.engine.orphans import Finding, Seen, State
 from bridge.engine.reconciler import Report, Stray
@@ -88,6 +89,17 @@ def test_a_run_that_was_not_proven_gone(world: World) -> None:
     assert given.value("unproven_runs") == 1.0
     assert given.value("leftover_processes") == 1.0
     assert given.value("node_given_up") == 1.0
+
+
+def test_a_run_that_ended_without_a_hook_holds_no_node_up(world: World) -> None:
+    """The next hook proves it; until then no job begins here, and none waits."""
+    node, job = world.node(epilog_deadline=0.05), world.job()
+    given = Given(node)
+    world.running(node, job)
+    node.engine.happened(job.key, EpilogBegan(clock.now(), awaited=False))
+    node.until(lambda run: run.epilog_answer, job)
+    assert given.value("known_runs", phase="release") == 1.0
+    assert given.value("oldest_seconds", phase="release") == given.value("unproven_runs") == 0.0
 
 
 def token(**claims: float) -> str:
