@@ -124,8 +124,8 @@ class Connection:
         def call(*args: Any) -> Any:
             if self.cut:
                 raise Unavailable("the process that asks is dead")
-            act = lambda: getattr(self._server, verb)(*args)  # noqa: E731
-            return self._failpoints.around(f"{self._port}.{verb}", act, self._die)
+            act = getattr(self._server, verb)
+            return self._failpoints.around(f"{self._port}.{verb}", lambda: act(*args), self._die)
 
         return call
 

@@ -2,6 +2,7 @@
 
 import base64
 from dataclasses import replace
+from typing import Any
 
 from bridge.config import Config
 from bridge.engine import events
@@ -59,7 +60,7 @@ def allocation(nodes: tuple[str, ...] = ("compute1", "compute2"), node: str = "c
     )
 
 
-def record(nodes: int = 2, **changes: object) -> JobRecord:
+def record(nodes: int = 2, **changes: Any) -> JobRecord:
     """What slurmctld tells of the job."""
     told = JobRecord(
         job_id=7,
@@ -82,10 +83,10 @@ def record(nodes: int = 2, **changes: object) -> JobRecord:
         requeue=True,
         time_limit_minutes=60,
     )
-    return replace(told, **changes)  # type: ignore[arg-type]
+    return replace(told, **changes)
 
 
-def pod(rank: int, **changes: object) -> PodFacts:
+def pod(rank: int, **changes: Any) -> PodFacts:
     """A pod as the operator makes it, gated; `changes` move it on."""
     made = PodFacts(
         name=f"slurm-demo-7-0-worker-{rank}",
@@ -106,7 +107,7 @@ def pod(rank: int, **changes: object) -> PodFacts:
         unschedulable="",
         ended=None,
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **changes)
 
 
 def ready(rank: int) -> PodFacts:
@@ -182,10 +183,10 @@ class Story:
             self.tell(events.PodSeen(self.at, facts))
         return self
 
-    def workload(self, **changes: object) -> "Story":
+    def workload(self, **changes: Any) -> "Story":
         """The watch tells of the workload."""
         facts = WorkloadFacts("job-uid", str(START), "hash", deleting=False, failed=False, message="")
-        return self.tell(events.WorkloadSeen(self.at, replace(facts, **changes)))  # type: ignore[arg-type]
+        return self.tell(events.WorkloadSeen(self.at, replace(facts, **changes)))
 
     def looked(self, fault: str = "", sentence: str = "", batch_lost: bool = False) -> "Story":
         """The daemon looked at its own node, and this is what it found."""
