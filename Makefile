@@ -66,11 +66,11 @@ properties: venv ## Runs to which anything happens in any order: does what must 
 failpoints: venv ## Name each place where daemon and hooks can be made to fail, and how
 	@python -m tests.failpoints
 
-# Chaos seldom comes to some of them. ONLY="slurmrest.drain or journal.forget" for those.
+# Chaos seldom comes to some of them. ONLY="slurmrest.drain or journal.forget" for those. Most of a test's time is waiting.
 .PHONY: strikes
-strikes: venv ## Each failpoint alone, over the fakes, a hundred times (TIMES=100, ONLY="NAME or NAME")
-	for time in $$(seq $(or $(TIMES),100)); do \
-	  pytest --quiet -n 4 --dist worksteal $(if $(ONLY),-k "$(ONLY)") \
+strikes: venv ## Each failpoint alone, over the fakes, a hundred times, ten in a round (TIMES=100, ONLY="NAME or NAME")
+	for round in $$(seq 10 10 $(or $(TIMES),100)); do \
+	  STRIKES=10 pytest --quiet -n 24 --dist worksteal $(if $(ONLY),-k "$(ONLY)") \
 	    tests/unit/engine/test_failpoints.py tests/unit/engine/test_hook_failpoints.py || exit 1; \
 	done
 

@@ -239,8 +239,12 @@ class Attach:
 
 
 def connected(path: Path) -> Channel:
-    """A client of a socket."""
+    """A client of a socket. Raises OSError where nobody listens."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.settimeout(PATIENCE)
-    sock.connect(str(path))
+    try:
+        sock.connect(str(path))
+    except OSError:
+        sock.close()
+        raise
     return Channel(sock)

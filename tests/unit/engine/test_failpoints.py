@@ -12,6 +12,7 @@ from tests.failpoints.failpoint import PLACES, Failpoint, Harm, possible
 
 from .clients import Job
 from .node import Node, eventually
+from .strikes import each_time
 from .test_administrator import ALIVE, administrator
 from .test_gc import orphan
 from .test_own_node import dead, quick, told
@@ -233,11 +234,11 @@ def test_each_place_has_a_lifecycle_that_comes_to_it() -> None:
 @pytest.mark.parametrize(
     ("lifecycle", "failpoint"),
     [
-        pytest.param(lifecycle, failpoint, id=str(failpoint))
+        pytest.param(lifecycle, failpoint, id=name)
         for lifecycle, places in LIFECYCLES.items()
         for place in places
         for failpoint in possible(place)
-        if failpoint.harm is not Harm.HANG  # which is late, and to people with less patience than the fakes' clients
+        for name in each_time(failpoint)
     ],
 )
 def test_it_goes_on_as_if_nothing_had_happened(

@@ -19,6 +19,7 @@ from tests.unit.hook.stage import ML, Stage, needs_root, play
 from .clients import Job
 from .node import Node, eventually
 from .story import SPEC
+from .strikes import each_time
 from .test_administrator import administrator
 from .world import World, config
 
@@ -228,11 +229,11 @@ def test_each_place_has_a_lifecycle_that_comes_to_it() -> None:
 @pytest.mark.parametrize(
     ("lifecycle", "failpoint"),
     [
-        pytest.param(lifecycle, failpoint, id=failpoint)
+        pytest.param(lifecycle, failpoint, id=name)
         for lifecycle, places in LIFECYCLES.items()
         for place in places
         for failpoint in possible(place)
-        if not failpoint.startswith("hang")  # which is late, and by more than there is a reason to wait for here
+        for name in each_time(failpoint)
     ],
 )
 def test_nothing_is_lost_and_the_node_comes_back(slurmd: Slurmd, lifecycle: Lifecycle, failpoint: str) -> None:
