@@ -68,8 +68,8 @@ failpoints: venv ## Name each place where daemon and hooks can be made to fail, 
 
 # Chaos seldom comes to some of them. ONLY="slurmrest.drain or journal.forget" for those. Most of a test's time is waiting.
 .PHONY: strikes
-strikes: venv ## Each failpoint alone, over the fakes, a hundred times, ten in a round (TIMES=100, ONLY="NAME or NAME")
-	for round in $$(seq 10 10 $(or $(TIMES),100)); do \
+strikes: venv ## Each failpoint alone, over the fakes, ten times in each of ten rounds (ROUNDS=10, ONLY="NAME or NAME")
+	for round in $$(seq $(or $(ROUNDS),10)); do \
 	  STRIKES=10 pytest --quiet -n 24 --dist worksteal $(if $(ONLY),-k "$(ONLY)") \
 	    tests/unit/engine/test_failpoints.py tests/unit/engine/test_hook_failpoints.py || exit 1; \
 	done
