@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from bridge.config import Config
 from bridge.engine import events
@@ -35,7 +36,7 @@ from bridge.job.ids import RunKey
 from bridge.kube.api import Kubernetes
 from bridge.kube.by_namespace import ByNamespace
 from bridge.slurmrest.service import service_token
-from bridge.store.journal import Journal, Line
+from bridge.store.journal import Journal
 from bridge.store.markers import Marker
 from bridge.wire.frames import FRAME_LIMIT, Channel
 from bridge.wire.peercred import Peer
@@ -46,88 +47,11 @@ from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
 
 from .clients import PATIENCE, Attach, Finds, Hook, Job, MortalHook, connected, question
+from .mortal import Connection, Deadly, Killed, MortalJournal, Perils
 
 Runs = Mapping[RunKey, Run]
 
 _BOUNDS = Bounds(others=128, root=64, frame=FRAME_LIMIT)  # whoever runs the tests
-
-
-class Killed(BaseException):
-    """kill -9 hits the engine here."""
-
-
-class _Deadly:
-    """A key at the sight of which the engine is killed."""
-
-    def __hash__(self) -> int:
-        raise Killed
-
-
-class Perils:
-    """Where in its writing the daemon is killed: once before and once after the lines of these kinds."""
-
-    def __init__(self) -> None:
-        self.kinds: set[str] = set()
-        self.everywhere = False
-        self.struck: list[tuple[str, str]] = []
-
-    def strike_after(self, kind: str) -> None:
-        """Kill after the next line of this kind, and never before one."""
-        self.struck.append(("before", kind))
-        self.kinds = {kind}
-
-    def strike(self, when: str, lines: list[Line]) -> None:
-        """Kills where that is due."""
-        for kind in [events.from_json(line.body).kind for line in lines]:
-            if (self.everywhere or kind in self.kinds) and (when, kind) not in self.struck:
-                self.struck.append((when, kind))
-                raise Killed
-
-
-class MortalJournal(Journal):
-    """The real journal of a daemon that may be killed before and after each write. All writes are the engine's."""
-
-    def __init__(self, directory: Path, perils: Perils, failpoints: Failpoints) -> None:
-        self._perils = perils
-        self._failpoints = failpoints
-        super().__init__(directory)
-
-    def append(self, lines: Iterable[Line]) -> None:
-        written = list(lines)
-        self._perils.strike("before", written)
-        self._failpoints.around("journal.append", lambda: super(MortalJournal, self).append(written), _killed)
-        self._perils.strike("after", written)
-
-    def forget(self, runs: Iterable[str]) -> None:
-        gone = list(runs)
-        self._failpoints.around("journal.forget", lambda: super(MortalJournal, self).forget(gone), _killed)
-
-    def set_note(self, name: str, value: str) -> None:
-        self._failpoints.around("journal.set_note", lambda: super(MortalJournal, self).set_note(name, value), _killed)
-
-
-def _killed() -> None:
-    raise Killed
-
-
-class Connection:
-    """A daemon's way to a server; once the daemon is killed, none of its calls arrives any more."""
-
-    def __init__(self, port: str, server: object, failpoints: Failpoints, die: Callable[[], None]) -> None:
-        self._port = port
-        self._server = server
-        self._failpoints = failpoints
-        self._die = die
-        self.cut = False
-
-    def __getattr__(self, verb: str) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
-            if self.cut:
-                raise Unavailable("the process that asks is dead")
-            act = getattr(self._server, verb)
-            return self._failpoints.around(f"{self._port}.{verb}", lambda: act(*args), self._die)
-
-        return call
 
 
 class Daemon:
@@ -188,7 +112,7 @@ class Daemon:
         """kill -9 from any thread: nothing of what it was about to do is done."""
         if threading.current_thread() is self._node.thread:
             raise Killed
-        deadly: Any = _Deadly()
+        deadly: Any = Deadly()
         self.engine.post(Happened(deadly, events.Ticked(0.0)))
         eventually(lambda: self._connections[0].cut)
         raise Unavailable("the process that asks is dead")
@@ -207,8 +131,8 @@ class Daemon:
                         channel.sock.shutdown(socket.SHUT_RDWR)
                     raise OSError("the peer is gone") from error
 
-            setattr(channel, "send", send)  # noqa: B010 - of this one channel
-            door(channel, Peer(peer.pid, uid(), peer.gid))
+            with patch.object(channel, "send", send):
+                door(channel, Peer(peer.pid, uid(), peer.gid))
 
         return handle
 
@@ -314,7 +238,7 @@ class Node:
     def crash(self) -> tuple[Runs, Runs]:
         """kill -9, and a new daemon: the runs in the old one's memory, and those that the new one recovered."""
         old = self._daemon
-        deadly: Any = _Deadly()
+        deadly: Any = Deadly()
         old.engine.post(Happened(deadly, events.Ticked(0.0)))
         lives = self.lives
         eventually(lambda: self.lives > lives)
