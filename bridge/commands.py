@@ -38,9 +38,10 @@ def run(
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
-    """SIGTERM first: srun takes its step back then."""
+    """SIGTERM first: srun takes its step back then. Nothing more is read: a second communicate() fails where Ctrl-C has
+    ended the first before its first read (python/cpython#74389)."""
     process.terminate()
     try:
-        process.communicate(timeout=_ENDING)
+        process.wait(_ENDING)
     except subprocess.TimeoutExpired:
         process.kill()
