@@ -22,6 +22,7 @@ def orphan(world: World, node: Node, job: Job) -> str:
     world.running(node, job)
     workload = without_uid(world.kube.get("workload", NAMESPACE, job.workload))
     assert node.epilog(job).exit() == 0
+    eventually(lambda: job.workload not in world.workloads())  # the garbage collector ends later than the epilog
     world.kube.put("workload", workload)
     return job.workload
 
