@@ -22,7 +22,7 @@ class FakeCluster:
         self.namespace = namespace
         self.dead_kubelets: set[str] = set()  # nodes where nothing starts, and no pod ever goes
         self._turn = RLock()
-        self._playing = False
+        self._plays = self._settling = False
 
     def add_node(self, name: str, boot_id: str = "", gpus: int = 0, **resources: str) -> None:
         """A node that is Ready."""
@@ -33,8 +33,14 @@ class FakeCluster:
 
     def play(self) -> None:
         """From now on all that can happen happens at once: pods are made, bound, started, and go when deleted."""
+        self._plays = True
         self.kube.on_change = self._settle
         self._settle()
+
+    def rest(self) -> None:
+        """From now on nothing happens by itself, and nothing that is under way goes on."""
+        with self._turn:
+            self._plays = False
 
     def bury(self, node: str) -> None:
         """The kubelet of this node dies."""
@@ -140,14 +146,14 @@ class FakeCluster:
 
     def _settle(self) -> None:
         with self._turn:
-            if self._playing:
-                return  # a change of our own
-            self._playing = True
+            if self._settling or not self._plays:
+                return  # a change of our own, or nobody's concern
+            self._settling = True
             try:
                 while self._step():
                     pass
             finally:
-                self._playing = False
+                self._settling = False
 
     def _step(self) -> bool:
         """One round; whether anything moved. What somebody removes meanwhile is no longer its concern."""

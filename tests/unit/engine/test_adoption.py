@@ -57,7 +57,7 @@ def test_an_attach_goes_on_after_the_journal_was_lost(world: World, code: int) -
     assert attach.lines == [(0, "before"), (0, "after")]
     assert node.run(job).adopted
     assert node.epilog(job).exit() == 0
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_the_comment_is_told_with_the_token_that_attach_brings(world: World) -> None:
@@ -89,7 +89,7 @@ def test_every_node_learns_its_run_again_by_itself(world: World) -> None:
     assert nodes[0].attach(job).exit() == 0
     epilogs = [node.epilog(job) for node in nodes]
     assert [hook.exit() for hook in epilogs] == [0, 0]
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_an_adopted_run_is_in_the_journal(world: World) -> None:
@@ -176,7 +176,7 @@ def test_where_no_epilog_comes_slurmctlds_word_ends_the_run(world: World, end: C
     node, job = unmarked(world)
     end(job, world)
     node.until(lambda run: run.phase is Phase.RELEASED, job)
-    assert world.is_empty
+    world.left_nothing()
 
 
 @pytest.mark.parametrize(
@@ -233,6 +233,7 @@ def test_a_run_that_the_journal_knows_as_released_is_not_adopted(world: World) -
     training(world, node, job)
     workload = world.kube.get("workload", NAMESPACE, job.workload)
     assert node.epilog(job).exit() == 0
+    world.left_nothing()
     world.kube.put("workload", {**workload, "metadata": {**workload["metadata"], "uid": "again"}})
     answer = node.ask(verb="attach", job=job.id)
     assert answer["kind"] == "waiting"

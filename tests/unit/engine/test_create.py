@@ -29,7 +29,7 @@ def gates_are_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("answer_is_lost", [False, True])
 def test_a_workload_without_the_gate_is_deleted_and_never_taken_for_ours(world: World, answer_is_lost: bool) -> None:
     node, job = world.node(prolog_deadline=1.0), world.job()
-    world.kube.on_change = lambda: None  # no operator: its pods would start wherever they like
+    world.cluster.rest()  # no operator: its pods would start wherever they like
     if answer_is_lost:
         world.kube.faults.lose_answer("create_workload", Unavailable("read timed out"))
     prolog = node.prolog(job)

@@ -226,7 +226,7 @@ def test_a_job_id_that_comes_back_is_another_run(world: World) -> None:
     assert run.allocation is not None and run.allocation.start_time == new.start
     eventually(lambda: node.replayed() == node.engine.runs)
     assert node.epilog(new).answer()["released"] == [7]
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_a_late_word_about_the_run_that_had_the_job_id_before_is_not_of_the_new_one(world: World) -> None:

@@ -40,7 +40,7 @@ def test_a_bare_epilog_releases_what_the_journal_knows(world: World) -> None:
     epilog = node.bare_epilog(job)
     assert epilog.answer()["released"] == [7]
     assert epilog.scanned[0]["pods"] == own
-    assert world.is_empty
+    world.left_nothing()
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_a_bare_epilog_without_journal_sweeps_by_job_id(world: World) -> None:
     world.running(node, job)
     epilog = forgets(world, node).bare_epilog(job)
     assert epilog.answer()["released"] == [7]
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_a_full_epilog_without_journal_releases_by_name(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
     assert forgets(world, node).epilog(job).exit() == 0
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_a_bare_epilog_of_a_job_that_never_was_here(world: World) -> None:
@@ -125,13 +125,13 @@ def test_a_bare_epilog_without_journal_deletes_a_pod_whose_workload_is_gone(worl
     node, job = world.node(), world.job()
     world.running(node, job)
     node = forgets(world, node)
-    world.kube.on_change = lambda: None
+    world.cluster.rest()
     world.kube.remove("workload", NAMESPACE, job.workload)
     epilog = node.bare_epilog(job)
     eventually(lambda: world.calls("delete_pod"))
     world.cluster.play()
     assert epilog.exit() == 0
-    assert world.is_empty
+    world.left_nothing()
 
 
 @pytest.mark.parametrize(("restart", "start"), [(1, 1_700_000_060), (0, 1_700_009_000)])
@@ -148,7 +148,7 @@ def test_the_epilog_of_a_run_that_a_restored_journal_does_not_know(
     node = world.anew(node, copy)
     epilog = node.epilog(job)
     assert epilog.exit() == 0
-    assert world.is_empty
+    world.left_nothing()
     assert epilog.scanned, "its processes are looked for, too"
 
 
@@ -164,7 +164,7 @@ def test_two_epilogs_at_once(world: World) -> None:
     eventually(lambda: node.engine.waiting_hooks == 2)
     first.may_scan.set()
     assert first.exit() == second.exit() == 0
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_an_epilog_after_the_epilog(world: World) -> None:
@@ -180,7 +180,7 @@ def test_an_epilog_while_the_prolog_still_waits(world: World) -> None:
     assert node.epilog(job).exit() == 0
     assert prolog.answer()["message"] == "the job is over (it ended while its prolog waited)"
     assert prolog.exit() == 0
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_an_epilog_before_the_workload_is_there(world: World) -> None:
@@ -193,7 +193,7 @@ def test_an_epilog_before_the_workload_is_there(world: World) -> None:
     node.until(lambda run: run.phase is Phase.RELEASE, job)
     created.set()
     assert epilog.exit() == prolog.exit() == 0
-    assert world.is_empty
+    world.left_nothing()
     assert world.workloads_ever() == 1
 
 
@@ -271,7 +271,7 @@ def test_a_scan_that_cannot_look_holds_the_epilog(world: World) -> None:
 def test_a_pod_that_does_not_end_holds_the_epilog(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    world.kube.on_change = lambda: None
+    world.cluster.rest()
     epilog = node.epilog(job)
     node.until(lambda run: run.workload is Workload.DELETING, job)
     world.cluster.collect()
@@ -285,7 +285,7 @@ def test_a_pod_that_stays_because_its_kubelet_is_dead_is_told_so(world: World, m
     monkeypatch.setattr(wanted_release, "_PROVE_ANYWAY", 0.05)
     node, job = world.node(), world.job()
     world.running(node, job)
-    world.kube.on_change = lambda: None
+    world.cluster.rest()
     unknown = {"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}
     world.kube.change("node", "", "n1", conditions=[unknown])
     epilog = node.epilog(job)
@@ -344,7 +344,7 @@ def test_an_outage_in_the_epilog_is_waited_out(world: World) -> None:
     assert shown["obstacle"].startswith("the API server does not answer (no route to host); ")
     world.kube.recover()
     assert epilog.answer()["released"] == [7]
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_an_outage_past_the_epilogs_deadline_keeps_the_node_from_the_next_job(world: World) -> None:
@@ -356,7 +356,7 @@ def test_an_outage_past_the_epilogs_deadline_keeps_the_node_from_the_next_job(wo
     assert "not proven gone from this node" in answer["message"] and "no route to host" in answer["message"]
     world.kube.recover()
     assert node.epilog(job).exit() == 0, "slurmd asks again, or the admin does"
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_a_lost_answer_to_the_deletion(world: World) -> None:
@@ -370,7 +370,7 @@ def test_a_lost_answer_to_the_deletion(world: World) -> None:
 def test_a_workload_of_another_start_under_our_name_is_not_deleted_by_an_epilog(world: World) -> None:
     node, job = world.node(), world.job()
     stranger = {"metadata": {"name": job.workload, "namespace": NAMESPACE}, "spec": {"pytorchReplicaSpecs": {}}}
-    world.kube.on_change = lambda: None
+    world.cluster.rest()
     world.kube.put("workload", stranger)
     assert node.epilog(job).exit() == 0
     assert world.workloads() == [job.workload]

@@ -88,7 +88,7 @@ def a_pod_that_does_not_start(stage: Stage) -> None:
     world = stage.world
     stage.patch.setattr(wanted, "_EVENTS_AFTER", 0.02)
     stage.patch.setattr(wanted, "_POD_EVENTS_AFTER", 0.02)
-    world.kube.on_change = lambda: None  # no operator
+    world.cluster.rest()  # no operator
     node, job = stage.arm(world.node(prolog_deadline=4.0)), world.job()
     hook = node.prolog(job)
     eventually(lambda: world.calls("events_of"))

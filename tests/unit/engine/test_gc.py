@@ -121,7 +121,7 @@ def test_by_itself_it_deletes_an_orphan_and_leaves_what_lives(world: World) -> N
     assert world.workloads() == [live.workload]
     world.ends(live, 0)
     assert node.epilog(live).exit() == 0
-    assert world.is_empty
+    world.left_nothing()
 
 
 @pytest.mark.parametrize("service", [False, True])
@@ -139,7 +139,7 @@ def test_a_wiped_state_directory_deletes_nothing_live(world: World, tmp_path: Pa
     assert world.workloads() == [job.workload]
     assert world.calls("delete_workload") == 0
     assert node.epilog(job).exit() == 0
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_a_wiped_state_directory_and_slurmctlds_word_delete_what_is_over(world: World, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_restored_state_directory_deletes_nothing_live(world: World, tmp_path:
         (row,) = node.ask(verb="gc", dry_run=False)["workloads"]
         assert (row["workload"], row["state"]) == (again.workload, "unconfirmed")
         assert node.epilog(again).exit() == 0
-        assert world.is_empty
+        world.left_nothing()
 
 
 def with_service(directory: Path) -> Slurmrest:

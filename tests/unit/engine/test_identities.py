@@ -155,7 +155,7 @@ def test_all_of_a_run_is_done_with_the_credential_of_its_namespace(physics: Worl
         physics.cluster.end(job.pod(rank), 3)
     assert attach.exit() == 3
     assert [node.epilog(job).exit() for node in (first, second)] == [0, 0]
-    assert physics.is_empty
+    physics.left_nothing()
     first.peer_uid = ROOT
     assert first.ask(verb="gc")["faults"] == []
     assert set(own.did) == {"node", "survey_workloads", "list_pods"}  # what looks after the usual namespace
@@ -201,4 +201,4 @@ def test_a_run_whose_kubeconfig_is_gone_is_not_taken_for_gone(physics: World) ->
     assert not physics.is_empty
     missing[0] = False
     assert epilog.exit() == 0
-    assert physics.is_empty
+    physics.left_nothing()

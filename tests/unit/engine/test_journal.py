@@ -125,7 +125,7 @@ def test_a_run_without_end_of_news_writes_what_lasts_and_nothing_else(
     """A pod that flaps, an API server that fails for a weekend: the journal stays as it is, and the run goes on."""
     node, job = world.node(), world.job()
     world.running(node, job)
-    node.until(lambda run: run.reported, job)
+    node.until(lambda run: run.reported and run.opened, job)
     monkeypatch.setattr(ledger, "LINES", 0)
     monkeypatch.setattr(ledger, "LINES_PER_NODE", 0)
     before = kinds(node, job)
@@ -178,7 +178,7 @@ def test_spec_and_manifest_are_held_until_the_prolog_is_answered(world: World) -
 def test_what_changes_nothing_is_not_written(world: World) -> None:
     node, job = world.node(), world.job()
     world.running(node, job)
-    eventually(lambda: node.run(job).reported)
+    node.until(lambda run: run.reported and run.opened, job)
     before = kinds(node, job)
     for _ in range(5):
         world.kube.edit("pod", NAMESPACE, job.pod(0), lambda pod: pod["metadata"].update(generation=1))

@@ -24,7 +24,7 @@ def test_killed_before_and_after_every_line_of_the_journal(world: World) -> None
     assert attach.exit() == 0
     assert attach.lines == [(0, "a"), (0, "b"), (0, "c")]
     assert node.epilog(job).answer()["released"] == [7]
-    assert world.is_empty
+    world.left_nothing()
     assert world.workloads_ever() == 1
     kinds = {kind for _, kind in node.perils.struck}
     # Not workload_created, gate_opened and workload_deleted: what was done before the kill is seen in the pod's or
@@ -49,7 +49,7 @@ def test_two_nodes_killed_everywhere(world: World) -> None:
     world.ends(job, 0, 3)
     assert first.attach(job).exit() == 3
     assert [hook.exit() for hook in (first.epilog(job), second.epilog(job))] == [0, 0]
-    assert world.is_empty
+    world.left_nothing()
     assert world.workloads_ever() == 1
 
 
@@ -133,7 +133,7 @@ def test_killed_between_deletion_and_scan(world: World) -> None:
     own = {str(pod["metadata"]["uid"]) for pod in world.pods()}
     epilog = node.epilog(job, may_scan=False)
     assert epilog.asked_to_scan.wait(5)
-    assert world.is_empty
+    world.left_nothing()
     before, after = node.crash()
     assert before == after
     assert after[job.key].phase is Phase.RELEASE
@@ -175,7 +175,7 @@ def test_an_epilog_that_never_came_leaves_nothing(world: World, monkeypatch: pyt
     second.reconciler.reconcile()
     assert second.run(job).phase is Phase.RUNNING, "its workload is there, and slurmctld may not be asked"
     assert first.epilog(job).exit() == 0
-    eventually(lambda: not world.pods())
+    eventually(lambda: world.is_empty)
     second.reconciler.reconcile()
     second.until(lambda run: run.phase is Phase.RELEASE, job)
     following = second.prolog(world.job("n2", id=8, gpus=0)).answer()

@@ -113,7 +113,7 @@ def test_what_no_row_describes_is_waited_for_and_told_in_its_own_words(waiting: 
 def test_status_counts_what_no_row_describes(world: World) -> None:
     node, job = world.node(), world.job()
     assert node.ask(verb="status")["unknown"] == {"count": 0, "last": ""}
-    world.kube.on_change = lambda: None
+    world.cluster.rest()
     hook = node.prolog(job)
     eventually(world.workloads)
     world.cluster.make_pods(job.workload)

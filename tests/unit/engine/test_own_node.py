@@ -250,7 +250,7 @@ def test_a_repaired_node_takes_the_same_job_again(world: World) -> None:
     assert hook.exit() == 0 and len(hook.scanned) == 1, "nobody comes in before the first run is proven gone"
     assert node.run(job).phase is Phase.RELEASED
     assert node.epilog(again).exit() == 0
-    assert world.is_empty
+    world.left_nothing()
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["not-ready", "without-a-node"])
@@ -299,7 +299,7 @@ def test_status_says_why_until_a_pod_has_started_here_again(world: World) -> Non
 def test_a_disk_that_was_full_before_the_job_came_drains_the_node(world: World) -> None:
     node, job = quick(world, patience=1.0), world.job()
     node.full_disk = "/var/lib/containerd has 3 MiB free of 204800"
-    world.kube.on_change = lambda: None  # nothing is scheduled
+    world.cluster.rest()  # nothing is scheduled
     answer = node.prolog(job).answer()
     assert (
         answer["exit"] == 1
@@ -311,7 +311,7 @@ def test_a_disk_that_was_full_before_the_job_came_drains_the_node(world: World) 
 
 def test_a_disk_that_fills_up_while_the_pod_starts_is_no_fault_of_the_node(world: World) -> None:
     node, job = quick(world), world.job()
-    world.kube.on_change = lambda: None
+    world.cluster.rest()
     hook = node.prolog(job)
     node.until(lambda run: run.node_proven, job)
     node.full_disk = "/var/lib/containerd has 3 MiB free of 204800"
@@ -348,7 +348,7 @@ def test_a_node_of_which_slurm_gave_only_some_gpus_keeps_its_gate_closed(
     assert world.rest.faults.calls.count("cancel") == 1
     assert second.run(job).opened == "" and first.run(job).opened != ""
     assert first.epilog(job).exit() == second.epilog(job).exit() == 0
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_missing_gpus_soon_after_a_boot_are_waited_for(world: World) -> None:
@@ -365,7 +365,7 @@ def test_missing_gpus_soon_after_a_boot_are_waited_for(world: World) -> None:
 def test_a_kubelet_that_only_the_health_port_misses_is_no_fault(world: World) -> None:
     node, job = world.node(node_patience=0.05), world.job()
     node.kubelet.fault = REFUSED
-    world.kube.on_change = lambda: None  # nothing is scheduled
+    world.cluster.rest()  # nothing is scheduled
     hook = node.prolog(job)
     node.until(lambda run: run.looks >= 6, job)
     assert hook.waits and not node.run(job).accusation

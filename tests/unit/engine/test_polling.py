@@ -116,7 +116,7 @@ def test_without_a_token_at_hand_it_waits_for_the_next_one() -> None:
 
 def test_without_a_token_only_the_deadline_ends_the_wait_and_drains_nobody(world: World) -> None:
     """Nobody can ask slurmctld, so a cancelled job's nodes stay in COMPLETING until then."""
-    world.kube.on_change = lambda: None  # no pod ever comes
+    world.cluster.rest()  # no pod ever comes
     first, second = world.node("n1", prolog_deadline=1.0), world.node("n2", prolog_deadline=1.0)
     job = world.job("n1", "n2", gpus=0)
     hooks = [first.prolog(job, token=None, token_error="scontrol token is forbidden"), second.prolog(job)]
@@ -126,4 +126,4 @@ def test_without_a_token_only_the_deadline_ends_the_wait_and_drains_nobody(world
     assert world.rest.faults.calls == []
     world.cluster.play()
     assert [node.epilog(job, token=None).exit() for node in (first, second)] == [0, 0]
-    assert world.is_empty
+    world.left_nothing()

@@ -138,7 +138,7 @@ def test_a_run_of_another_namespace_the_whole_way(physics: World) -> None:
     assert attach.of(0) == ["hello"]
     assert node.ask(verb="show", job=job.id)["run"]["namespace"] == PHYSICS
     assert node.epilog(job).exit() == 0
-    assert physics.is_empty
+    physics.left_nothing()
 
 
 def test_an_epilog_that_nothing_is_known_of_looks_in_every_namespace(physics: World) -> None:
@@ -151,7 +151,7 @@ def test_an_epilog_that_nothing_is_known_of_looks_in_every_namespace(physics: Wo
     )
     node = physics.anew(node)
     assert node.epilog(job).exit() == 0
-    assert physics.is_empty
+    physics.left_nothing()
 
 
 def test_a_bare_epilog_looks_in_every_namespace(physics: World) -> None:
@@ -159,7 +159,7 @@ def test_a_bare_epilog_looks_in_every_namespace(physics: World) -> None:
     assert node.prolog(job).exit() == 0
     node = physics.anew(node)
     assert node.bare_epilog(job).exit() == 0
-    assert physics.is_empty
+    physics.left_nothing()
 
 
 def test_an_orphan_of_another_namespace_is_found_and_deleted(physics: World) -> None:
@@ -167,7 +167,7 @@ def test_an_orphan_of_another_namespace_is_found_and_deleted(physics: World) -> 
     assert node.prolog(job).exit() == 0
     workload = without_uid(physics.kube.get("workload", PHYSICS, job.workload))
     assert node.epilog(job).exit() == 0
-    assert physics.is_empty
+    physics.left_nothing()
     physics.kube.put("workload", workload)
     node.peer_uid = ROOT
     (row,) = node.ask(verb="gc")["workloads"]
@@ -190,4 +190,4 @@ def test_a_run_that_the_journal_has_lost_is_learnt_again_where_it_is(
     physics.cluster.end(job.pod(0), 3)
     assert attach.exit() == 3
     assert node.epilog(job).exit() == 0
-    assert physics.is_empty
+    physics.left_nothing()

@@ -177,7 +177,7 @@ def slow(world: World, monkeypatch: pytest.MonkeyPatch) -> tuple[World, Node, Jo
     """A node whose prolog waits for a pull."""
     monkeypatch.setattr(progress, "_WORTH", 0.5)
     node, job = world.node(given=config()), world.job("n1")
-    world.kube.on_change = lambda: None
+    world.cluster.rest()
     return world, node, job
 
 

@@ -136,7 +136,7 @@ def test_both_nodes_go_the_whole_way(there: World) -> None:
     second = there.anew(second)
     assert first.epilog(job).exit() == 0
     assert second.epilog(job).exit() == 0
-    assert there.is_empty
+    there.left_nothing()
 
 
 @dataclass

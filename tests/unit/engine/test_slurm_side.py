@@ -141,4 +141,5 @@ def test_an_epilog_does_not_wait_for_it(world: World) -> None:
     world.kube.faults.fail("create_event", Unavailable("away"))
     world.ends(job, 3)
     assert node.attach(job).exit() == 3 and node.epilog(job).exit() == 0
-    assert world.is_empty and not heard(world.kube)
+    world.left_nothing()
+    assert not heard(world.kube)

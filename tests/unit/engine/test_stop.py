@@ -122,7 +122,8 @@ def test_owner_and_root_may_end_it(world: World, uid: int) -> None:
     assert node.ask(verb="stop", job=7, restart=0) == {"kind": "stopping"}
     assert attach.exit() == 143
     assert attach.lines == [(0, "still training")]
-    assert world.is_empty and node.run(job).phase is Phase.RUNNING, "before any epilog"
+    world.left_nothing()
+    assert node.run(job).phase is Phase.RUNNING, "before any epilog"
     node.until(lambda run: run.workload is Workload.GONE, job)  # its watch may tell later than that of the pods
     assert node.epilog(job).exit() == 0
 
@@ -144,4 +145,4 @@ def test_a_daemon_killed_after_the_order_carries_it_out(world: World) -> None:
     node.ask(verb="stop", job=7)
     node.until(lambda run: run.outcome is not None, job)
     assert node.lives == 1 and node.run(job).stop_asked
-    assert world.is_empty
+    world.left_nothing()

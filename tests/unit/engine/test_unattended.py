@@ -192,4 +192,4 @@ def test_a_journal_of_before_the_pods_were_ready_is_put_back(
     assert attach.exit() == code
     assert world.calls("delete_workload") == 0
     assert [node.epilog(job).exit() for node in (first, second)] == [0, 0]
-    assert world.is_empty
+    world.left_nothing()

@@ -37,7 +37,7 @@ def test_one_node(world: World) -> None:
     (scan,) = epilog.scanned
     assert scan["devices"] == ["/dev/fakegpu*"]
     assert len(scan["pods"]) == 1
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_two_nodes(world: World) -> None:
@@ -58,7 +58,7 @@ def test_two_nodes(world: World) -> None:
     assert at_first.answer().pop("timeline")
     assert at_first.answer() == at_second.answer() == LET_THROUGH | RELEASED
     assert at_first.scanned[0]["pods"] != at_second.scanned[0]["pods"], "each node looks for its own pod"
-    assert world.is_empty
+    world.left_nothing()
     assert world.calls("create_workload") == 1
 
 
@@ -93,7 +93,7 @@ def test_the_first_failing_rank_is_the_exit_code(world: World) -> None:
     assert attach.lines == [(1, "about to fail")]
     eventually(lambda: "failed: rank 1 on n2 exited 3 (Error)" in world.comment(job))
     assert [hook.exit() for hook in (first.epilog(job), second.epilog(job))] == [0, 0]
-    assert world.is_empty
+    world.left_nothing()
 
 
 def test_attach_works_on_a_member_node(world: World) -> None:
@@ -114,7 +114,7 @@ def test_two_jobs_one_after_the_other(world: World) -> None:
         job = world.job(id=number)
         assert node.prolog(job).exit() == 0
         assert node.epilog(job).answer()["released"] == [number]
-    assert world.is_empty
+    world.left_nothing()
     assert world.calls("create_workload") == 2
 
 

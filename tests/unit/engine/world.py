@@ -13,7 +13,7 @@ from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
 
 from .clients import Job
-from .node import Node
+from .node import Node, eventually
 from .story import CONFIG
 
 NAMESPACE = "slurm-jobs"
@@ -125,6 +125,12 @@ class World:
     def is_empty(self) -> bool:
         """Nothing of any run is left in Kubernetes."""
         return not self.kube.all("workload") and not self.kube.all("pod")
+
+    def left_nothing(self) -> None:
+        """No pod is there now. The workloads go a moment later: the garbage collector waits for the pods, and no epilog
+        for the garbage collector."""
+        assert self.kube.all("pod") == []
+        eventually(lambda: self.is_empty)
 
     def end(self) -> None:
         """All daemons end."""
