@@ -52,7 +52,7 @@ def _workload_deleted(run: Run, event: events.WorkloadDeleted) -> Run:
 
 def _pod_seen(run: Run, event: events.PodSeen) -> Run:
     facts = event.facts
-    if facts.rank >= len(run.nodes):
+    if facts.rank >= len(run.nodes) or _is_old_news(run, facts):
         return run
     if _replaces_a_started_pod(run, facts):
         return replace(run, lost=run.lost | {facts.rank})
@@ -79,7 +79,15 @@ def _replaces_a_started_pod(run: Run, facts: PodFacts) -> bool:
         return run.adopted and facts.gate is not None
     if known.uid == facts.uid or known.gate is not None:
         return False
-    return known.deleting or not known.over
+    is_weighed = run.failed_at is not None and run.outcome is None  # whether its end is the run's
+    return known.deleting or not known.over or is_weighed
+
+
+def _is_old_news(run: Run, facts: PodFacts) -> bool:
+    """A watch that begins anew at an API server which lags behind goes back in time (kubernetes/kubernetes#59848), but
+    no pod that has ended comes to life again."""
+    known = run.pods.get(facts.rank)
+    return known is not None and known.uid == facts.uid and known.over and not facts.over
 
 
 def _suspicions(run: Run, event: events.PodSeen) -> Mapping[int, Suspicion]:

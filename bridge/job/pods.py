@@ -74,11 +74,12 @@ class PodFacts:
         return self.ready or (self.ended is not None and self.ended.reason != "StartError")
 
     def remembering(self, earlier: "PodFacts") -> "PodFacts":
-        """These facts with the times that the same pod has shown before: a condition that no longer holds has none."""
+        """These facts with the times that the same pod has shown before, since a condition that no longer holds has
+        none, and with its end: a pod has one."""
         if earlier.uid != self.uid:
             return self
         known = {name: getattr(self, name) or getattr(earlier, name) for name in _TIMES}
-        return replace(self, **known)
+        return replace(self, **known, ended=earlier.ended or self.ended)
 
     @property
     def over(self) -> bool:

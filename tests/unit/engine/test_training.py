@@ -8,7 +8,7 @@ import pytest
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.state import Phase
-from bridge.job.pods import Ended
+from bridge.job.pods import Ended, PodFacts
 
 from .story import Story, batch, ended, member, pod, ready
 
@@ -38,6 +38,17 @@ def test_first_failing_rank_wins_and_the_one_killed_for_it_does_not_count() -> N
 def test_failure_is_known_after_the_grace_while_others_go_on() -> None:
     story = running().sees(ended(1, 3)).after(1.3)
     assert story.run.outcome is not None and story.run.outcome.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "later",
+    [pod(1), ready(1), ended(1, 0), replace(pod(1), uid="its-successor"), replace(ended(1, 0), uid="its-successor")],
+    ids=["before-its-gate", "while-it-ran", "another-end", "its-successor", "its-successors-end"],
+)
+def test_a_failure_that_was_seen_stays_one(later: PodFacts) -> None:
+    """A watch of an API server that lags behind goes back in time, and somebody may make the pod again."""
+    story = running().sees(ended(1, 3)).sees(later).after(1.3)
+    assert story.run.outcome is not None and (story.run.outcome.exit_code, story.run.outcome.rank) == (3, 1)
 
 
 def test_in_the_same_second_the_telling_code_wins() -> None:
