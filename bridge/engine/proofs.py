@@ -16,11 +16,13 @@ def epilog_began(run: Run, event: events.EpilogBegan) -> Run:
     ended = training.stopped(run) if run.stop_asked and run.outcome is None else run.outcome
     if run.unattended is not None and run.workload is Workload.NONE:
         run = replace(run, workload=Workload.UNKNOWN)  # by a journal that may be old: it proves nothing
+    # What was still being made when consent ended may be there, whatever is told of it later.
+    made_nothing = run.phase is not Phase.RELEASE and run.created_nothing
     return replace(
         run,
         outcome=ended,
         phase=Phase.RELEASE,
-        pods_clear=run.pods_clear or run.created_nothing,
+        pods_clear=run.pods_clear or made_nothing,
         epilog_began=event.at,
         awaited=event.awaited or a_hook_waits,
         epilog_answer=None,

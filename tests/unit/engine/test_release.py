@@ -239,3 +239,10 @@ def test_a_run_that_came_to_a_manifest_may_have_created_it() -> None:
     story = batch(1).began().tell(events.JobLearned(100.0, record(1))).tell(events.NodeProven(100.0, 2))
     story.tell(events.EpilogBegan(100.0))
     assert not story.wants(do.ScanNode) and story.wants(do.DeleteWorkload)
+
+
+def test_a_refusal_that_comes_after_the_epilog_is_no_proof_for_the_next_one() -> None:
+    story = batch(1).began().tell(events.JobLearned(100.0, record(1))).tell(events.NodeProven(100.0, 2))
+    story.tell(events.EpilogBegan(100.0)).tell(events.Refused(101.0, "exceeded quota"))
+    story.tell(events.EpilogBegan(102.0))
+    assert not story.wants(do.ScanNode) and story.wants(do.ProveGone)
