@@ -15,7 +15,7 @@ from bridge.config import Config
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.machine import next_run
-from bridge.engine.state import Phase, Run
+from bridge.engine.state import Effort, Phase, Run
 from bridge.engine.wanted import next_wake, wanted
 from bridge.slurm.environ import Allocation
 
@@ -98,13 +98,17 @@ class AnyOrder(RuleBasedStateMachine):
         self.there_is_a_way_out()
 
     def each_hook_is_answered_where_nobody_else_answers(self) -> None:
-        """Time alone ends each wait; only a hook that is gone has nobody to answer."""
+        """Time alone ends each wait; only a hook that is gone has nobody to answer. A node that is proven free waits
+        for its resume, too: a handful of tries, each of which ends by itself."""
         run, at = self.now, self.at
         for _ in range(_TURNS):
             moment = next_wake(self.watched.config, run, at)
-            if moment is None:
+            if moment is not None:
+                run, at = next_run(self.watched.config, run, events.Ticked(moment)), moment
+            elif run.resume is Effort.WANTED:
+                run = next_run(self.watched.config, run, events.Failed(at, "resume", "no answer"))
+            else:
                 break
-            run, at = next_run(self.watched.config, run, events.Ticked(moment)), moment
         if run.phase is Phase.PROLOG:
             assert run.unattended is not None
         if run.phase is Phase.RELEASE:
