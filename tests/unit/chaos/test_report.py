@@ -1,14 +1,16 @@
 """What the long run's report says is what its pieces have seen."""
 
+import pytest
+
 from tests.chaos.piece import KEPT, reports
 from tests.chaos.summary import page
 
 REPORT = (KEPT.parent / "REPORT.md").read_text()
-COMMITS = {file.name.partition("-")[0] for file in KEPT.glob("*.json")}
+COMMITS = sorted({file.name.partition("-")[0] for file in KEPT.glob("*.json")})
 
 
-def test_the_table_is_what_the_pieces_come_to() -> None:
-    (commit,) = COMMITS
+@pytest.mark.parametrize("commit", COMMITS)
+def test_the_table_is_what_the_pieces_come_to(commit: str) -> None:
     assert "\n".join(page(reports(KEPT, commit))) in REPORT
 
 
