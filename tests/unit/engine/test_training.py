@@ -47,8 +47,10 @@ def test_failure_is_known_after_the_grace_while_others_go_on() -> None:
 )
 def test_a_failure_that_was_seen_stays_one(later: PodFacts) -> None:
     """A watch of an API server that lags behind goes back in time, and somebody may make the pod again."""
-    story = running().sees(ended(1, 3)).sees(later).after(1.3)
-    assert story.run.outcome is not None and (story.run.outcome.exit_code, story.run.outcome.rank) == (3, 1)
+    story = running().sees(ended(1, 3)).sees(later)
+    assert (story.run.pods[1].uid, story.run.pods[1].node, story.run.pods[1].running) == ("pod-1", "compute2", False)
+    outcome = story.after(1.3).run.outcome
+    assert outcome is not None and (outcome.exit_code, outcome.rank) == (3, 1)
 
 
 def test_in_the_same_second_the_telling_code_wins() -> None:
