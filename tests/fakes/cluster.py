@@ -147,7 +147,7 @@ class FakeCluster:
     def _settle(self) -> None:
         with self._turn:
             if self._settling or not self._plays:
-                return  # a change of our own, or nobody's concern
+                return  # a change of our own, or a cluster at rest
             self._settling = True
             try:
                 while self._step():

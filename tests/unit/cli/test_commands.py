@@ -16,7 +16,7 @@ def test_ctrl_c_that_comes_before_a_word_is_read_ends_the_command(monkeypatch: p
         def __init__(self, *words: Any, **how: Any) -> None:
             super().__init__(*words, **how)
             assert self.stdin is not None
-            self.stdin.flush = Mock(side_effect=[KeyboardInterrupt, None])  # type: ignore[method-assign]
+            monkeypatch.setattr(self.stdin, "flush", Mock(side_effect=[KeyboardInterrupt, None]))
             begun.append(self)
 
     monkeypatch.setattr(subprocess, "Popen", Interrupted)

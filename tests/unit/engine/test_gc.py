@@ -38,8 +38,12 @@ def without_uid(workload: Object) -> Object:
 def looked(node: Node, times: int = 3) -> None:
     """The reconciler has looked so often from now on."""
     for _ in range(times):
-        before = node.reconciler.report
-        eventually(lambda before=before: node.reconciler.report is not before)  # type: ignore[misc]
+        _looked_once(node)
+
+
+def _looked_once(node: Node) -> None:
+    before = node.reconciler.report
+    eventually(lambda: node.reconciler.report is not before)
 
 
 def test_gc_is_for_root(world: World) -> None:

@@ -13,6 +13,7 @@ from bridge.engine.identities import Identities
 from bridge.engine.rules import Rules
 from bridge.engine.state import Phase, Run
 from bridge.errors import ConfigError, Forbidden, ForeignServer
+from bridge.job.ids import RunKey
 from bridge.kube.api import Kubernetes
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.kubernetes import FakeKubernetes
@@ -75,7 +76,7 @@ def speaker(found: Identities, namespace: str) -> object:
 
 def run(kubeconfig: str, phase: Phase = Phase.RUNNING, namespace: str = PHYSICS) -> Run:
     rules = Rules(namespace=namespace, kubeconfig=kubeconfig)
-    return Run(key=None, name="r", nodes=(), began=0.0, phase=phase, rules=rules)  # type: ignore[arg-type]
+    return Run(key=RunKey("demo", 7, 0), name="r", nodes=(), began=0.0, phase=phase, rules=rules)
 
 
 def test_a_namespace_is_spoken_in_with_its_kubeconfig_and_all_others_as_the_node() -> None:

@@ -8,6 +8,7 @@ from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.release import epilog_answer, obstacle
 from bridge.engine.state import Answer, Phase, Workload
+from bridge.engine.wanted import wanted
 
 from .story import Story, batch, member, pod, ready, record
 
@@ -218,7 +219,7 @@ def test_an_epilog_of_a_run_that_the_journal_lost_releases_by_name() -> None:
 def test_a_released_run_wants_nothing() -> None:
     story = released_batch().tell(events.WorkloadDeleted(100.0, "job-uid")).tell(events.PodsClear(100.0))
     story.tell(events.Scanned(story.at, ()))
-    assert story.wants(object) == []  # type: ignore[arg-type]
+    assert not wanted(story.run, story.at)
     assert story.wake is None
     assert story.replayed() == story.run
 

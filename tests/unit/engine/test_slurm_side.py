@@ -85,7 +85,8 @@ def test_at_the_epilog_it_says_what_is_known() -> None:
 
 def test_a_training_that_failed_says_how() -> None:
     story = running(1).sees(ended(0, 3))
-    assert told(story) == ("SlurmJobFailed", story.run.outcome.reason)  # type: ignore[union-attr]
+    outcome = story.outcome()
+    assert outcome is not None and told(story) == ("SlurmJobFailed", outcome.reason)
 
 
 def test_only_the_batch_node_tells() -> None:

@@ -7,6 +7,7 @@ import pytest
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.state import Outcome, Phase, Workload
+from bridge.job.pods import PodFacts
 
 from .story import Story, batch, ended, member, pod, ready, record
 from .world import World
@@ -20,7 +21,7 @@ def stopped(nodes: int = 2) -> Story:
     return story.tell(events.StopAsked(story.at))
 
 
-def dying(rank: int, code: int = 143) -> object:
+def dying(rank: int, code: int = 143) -> PodFacts:
     """A pod that was deleted, and whose container has ended by it."""
     return replace(ended(rank, code), deleting=True)
 
@@ -38,7 +39,7 @@ def test_the_workload_is_deleted_at_once_and_the_output_followed_to_its_end() ->
     story.tell(events.WorkloadDeleted(story.at, "job-uid")).workload(deleting=True)
     assert not story.wants(do.DeleteWorkload) and story.outcome() is None
     assert len(story.wants(do.FollowLog)) == 2
-    story.sees(dying(0))  # type: ignore[arg-type]
+    story.sees(dying(0))
     assert story.outcome() is None, "rank 1 may still have something to say"
     story.tell(events.PodGone(story.at, 1, "pod-1"))
     assert outcome(story).exit_code == 143 and outcome(story).fault == "ended-by-slurm"
@@ -66,13 +67,13 @@ def test_slurmctld_says_why(states: set[str], why: str) -> None:
     assert story.wants(do.LearnJob)
     story.tell(events.JobLearned(story.at, record(states=frozenset(states))))
     assert not story.wants(do.LearnJob)
-    story.sees(dying(0), dying(1))  # type: ignore[arg-type]
+    story.sees(dying(0), dying(1))
     assert outcome(story).reason == f"ended: Slurm ended the job while its training ran: {why}"
     assert story.run.sentence.startswith(outcome(story).reason), "it is not that somebody deleted the workload"
 
 
 def test_without_an_answer_of_slurmctld_it_is_told_all_the_same() -> None:
-    story = stopped().tell(events.Failed(100.0, "learn", "no route")).sees(dying(0), dying(1))  # type: ignore[arg-type]
+    story = stopped().tell(events.Failed(100.0, "learn", "no route")).sees(dying(0), dying(1))
     assert outcome(story).reason.endswith("while its training ran: scancel, time limit or preemption")
     assert not story.wants(do.LearnJob)
 
@@ -85,7 +86,7 @@ def test_a_rank_that_fails_by_the_signal_is_no_failure_of_its_own() -> None:
 
 def test_a_rank_that_failed_before_is_what_ended_the_run() -> None:
     story = batch().created().sees(ready(0), ready(1)).sees(ended(1, 3))
-    story.tell(events.StopAsked(story.at)).sees(dying(0))  # type: ignore[arg-type]
+    story.tell(events.StopAsked(story.at)).sees(dying(0))
     assert (outcome(story).exit_code, outcome(story).rank) == (3, 1)
 
 
