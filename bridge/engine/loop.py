@@ -197,8 +197,9 @@ class Engine:
         return batch
 
     def _patience(self) -> float:
-        at = clock.now()
-        moments = [next_wake(self._config, run, at) for run in self._runs.values() if run.phase is not Phase.RELEASED]
+        at, waiting = clock.now(), (run for run in self._runs.values() if run.phase is not Phase.RELEASED)
+        # After the round's beginning, not after now: what fell due while the round was at work it may not have seen.
+        moments = [next_wake(self._config, run, self.beat) for run in waiting]
         moments += [moment + _HOOK_PATIENCE for moment in self._left.values()]
         moments += self._scans.moments()
         moments += [self._door.deadline(hook) for hook in self._desk if hook.waits_at_door]

@@ -1,14 +1,17 @@
 """Slurm counts from the hook's beginning; so does the daemon, whichever of its lives the hook speaks to."""
 
+import threading
 from typing import Any
 
 import pytest
 
 from bridge import clock
+from bridge.engine import wanted
+from bridge.engine.loop import Engine
 from bridge.engine.recover import key_text
 
-from .clients import Hook, connected
-from .node import Node
+from .clients import PATIENCE, Hook, connected
+from .node import Node, eventually
 from .test_door import ALIVE, LONG, unproven
 from .world import World
 
@@ -82,3 +85,30 @@ def test_an_epilogs_time_does_not_begin_anew_with_a_new_daemon(world: World) -> 
     assert kinds.count("epilog_began") == 1
     epilog.finds = []
     assert epilog.exit() == 0
+
+
+def test_what_falls_due_while_a_round_is_at_work_is_not_passed_over(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would wait for what happens next, or for the round that is due anyway after some seconds."""
+    act, passed = Engine._act, threading.Event()
+
+    def slowly(engine: Engine) -> None:
+        """The round of a first moment is at work until a second one is over."""
+        act(engine)
+        created = max((run.workload_seen_at or 0.0 for run in engine.known()), default=0.0)
+        if not passed.is_set() and 0.4 <= clock.now() - created < 0.5:
+            threading.Event().wait(0.2)
+            passed.set()
+
+    monkeypatch.setattr(Engine, "_act", slowly)
+    monkeypatch.setattr(wanted, "_POD_EVENTS_AFTER", 0.4)
+    monkeypatch.setattr(wanted, "_EVENTS_AFTER", 0.5)
+    world.cluster.rest()  # no operator
+    node, job = world.node(prolog_deadline=4.0), world.job()
+    hook = node.prolog(job)
+    assert passed.wait(PATIENCE)
+    eventually(lambda: world.calls("events_of"))
+    world.cluster.play()
+    assert hook.exit() == 0
+    assert node.epilog(job).exit() == 0
