@@ -11,9 +11,7 @@ import structlog
 
 from bridge import clock, wellknown
 from bridge.config import Config
-from bridge.engine import activities as do
 from bridge.engine import events
-from bridge.engine.activities import Activity
 from bridge.engine.breaker import outage
 from bridge.engine.desk import Desk, Hook
 from bridge.engine.door import Admission, Door, credential
@@ -31,7 +29,8 @@ from bridge.engine.sightings import met_unknown
 from bridge.engine.state import Phase, Run
 from bridge.engine.telling import tell
 from bridge.engine.tokens import Tokens
-from bridge.engine.wanted import next_wake, wanted
+from bridge.engine.under_way import UnderWay
+from bridge.engine.wanted import next_wake
 from bridge.job.ids import RunKey
 from bridge.slurmrest.api import Credential
 from bridge.store.journal import Journal
@@ -65,7 +64,6 @@ class Engine:
         self._watcher = watcher
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._runs: dict[RunKey, Run] = {}
-        self._active: dict[RunKey, frozenset[Activity]] = {}
         self._desk = Desk()
         self._door = Door(config)
         self._tokens = Tokens(clock.now)
@@ -73,6 +71,7 @@ class Engine:
         self._scans = Scans(config.gpu, self._desk)
         self._reception = Reception(config, self._desk, LastFault(journal), is_marked)
         self._executor: Executor | None = None
+        self._under_way: UnderWay  # `recover` brings who does the work
         self._touched: set[RunKey] = set()
         self._ledger = Ledger(journal)
         self.beat = clock.now()
@@ -143,6 +142,7 @@ class Engine:
         """Replay the journal; what it left undone is taken up by `run`, when hooks are answered again already.
         ``markers``: those that there are, by job; None for a damaged one."""
         self._executor = executor
+        self._under_way = UnderWay(executor, self._scans)
         self._runs = replayed(self._config, self._journal)
         self._touched = set(self._runs)
         self._left = {key: clock.now() for key, run in self._runs.items() if run.phase is Phase.PROLOG}
@@ -197,9 +197,9 @@ class Engine:
         return batch
 
     def _patience(self) -> float:
-        at, waiting = clock.now(), (run for run in self._runs.values() if run.phase is not Phase.RELEASED)
+        at, live = clock.now(), (run for run in self._runs.values() if run.phase is not Phase.RELEASED)
         # After the round's beginning, not after now: what fell due while the round was at work it may not have seen.
-        moments = [next_wake(self._config, run, self.beat) for run in waiting]
+        moments = [next_wake(self._config, run, self.beat) for run in live]
         moments += [moment + _HOOK_PATIENCE for moment in self._left.values()]
         moments += self._scans.moments()
         moments += [self._door.deadline(hook) for hook in self._desk if hook.waits_at_door]
@@ -214,7 +214,7 @@ class Engine:
             case Happened(key, event, of, ended):
                 known, is_late = self._runs.get(key), ended is not None and ended.is_set()
                 if not is_late and (of is None or known is None or known.mark == of):
-                    self._end_try(key, event)
+                    self._under_way.end_try(key, event)
                     self._apply(key, event)
             case HookArrived(hook):
                 self._arrive(hook)
@@ -225,20 +225,6 @@ class Engine:
                     self._tokens.keep(key, brought)
             case HookClosed(hook):
                 self._hook_closed(hook)
-
-    def _end_try(self, key: RunKey, event: events.Event) -> None:
-        """A try that came to nothing is over. What else happens in the same moment may have the count of tries begin
-        anew: then the very same is wanted again, and must not pass for what is still under way."""
-        if not isinstance(event, events.Failed | events.PodsRemain):
-            return
-        what = event.what if isinstance(event, events.Failed) else do.ProveGone.what
-        active = self._active.get(key, frozenset())
-        over = {activity for activity in active if isinstance(activity, do.Retried) and activity.what == what}
-        for activity in over:
-            assert self._executor is not None
-            self._executor.stop(key, activity)
-        if over:
-            self._active[key] = active - over
 
     def _adopt(self, key: RunKey, event: events.Adopted) -> None:
         """An old journal may know a released run under this key, from before the job's number came back."""
@@ -258,7 +244,7 @@ class Engine:
         remember(self._runs, before, after)
         self._touched.add(key)
         if before is not None and before.adopted and not after.adopted:
-            self._stop_all_of(key)
+            self._under_way.begin_anew(key)
         if after.phase is Phase.RELEASED and (before is None or before.phase is not Phase.RELEASED):
             self._reception.proven_gone(after.mark)
         self._ledger.enter(before, after, event)
@@ -268,13 +254,6 @@ class Engine:
         if unknown and self._executor is not None:
             with structlog.contextvars.bound_contextvars(run=str(key), job=key.job_id):
                 self._executor.health.note_unknown(unknown)
-
-    def _stop_all_of(self, key: RunKey) -> None:
-        """Its prolog begins a run anew that was adopted, and knows nothing of what its watches have told: they begin
-        anew, too."""
-        assert self._executor is not None
-        for activity in self._active.pop(key, frozenset()):
-            self._executor.stop(key, activity)
 
     def _arrive(self, hook: Hook) -> None:
         remaining = max(0.0, self._door.deadline(hook) - clock.now())
@@ -349,33 +328,14 @@ class Engine:
         for key in self._touched & self._runs.keys():
             self._reconcile(self._runs[key], at)
         self._touched = set()
-        self._scan(at)
+        self._under_way.ask_for_scans(self._runs, at)
 
     def _reconcile(self, run: Run, at: float) -> None:
-        assert self._executor is not None
-        now, before = wanted(run, at), self._active.get(run.key, frozenset())
-        for activity in before - now:
-            self._executor.stop(run.key, activity)
-        for activity in now - before:
-            if not isinstance(activity, do.ScanNode):
-                self._executor.start(run, activity)
-        self._active[run.key] = now
+        self._under_way.bring_about(run, at)
         if run.phase is Phase.RELEASED:
-            self._released(run)
-
-    def _released(self, run: Run) -> None:
-        assert self._executor is not None
-        self._active.pop(run.key, None)
-        self._tokens.forget(run.key)
-        self._scans.forget(run.key)
-        self._executor.forget(run.key)
-        self._hub.drop(run.key)
-
-    def _scan(self, at: float) -> None:
-        for key, activities in self._active.items():
-            for activity in activities:
-                if isinstance(activity, do.ScanNode):
-                    self._scans.ask(self._runs[key], activity, at)
+            self._under_way.forget(run.key)
+            self._tokens.forget(run.key)
+            self._hub.drop(run.key)
 
     def _forget_old(self) -> None:
         released = (key for key, run in self._runs.items() if run.phase is Phase.RELEASED)
