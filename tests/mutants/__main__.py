@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.mutants.mutant import Mutant, listed
 
 _ROOT = Path(__file__).parents[2]
-_PYTEST = [sys.executable, "-m", "pytest", "--maxfail=5", "-q", "-n", "2", "-p", "no:cacheprovider", "-o", "addopts="]
+_PYTEST = [sys.executable, "-m", "pytest", "--maxfail=5", "-q", "-n", "4", "-p", "no:cacheprovider", "-o", "addopts="]
 _RED = (1, 2)  # of pytest: some failed; stopped by --maxfail where several processes share the tests
 _SECONDS = 900
 _TRIES = 3
