@@ -60,7 +60,7 @@ class ClusterWork:
             found = admission.of_creation(error)
             if found is None:
                 raise
-            return _refused(found)
+            return self._lost_one(task.run, manifest) or _refused(found)
         return self._taken(task.run, created)
 
     def _taken(self, run: Run, workload: Object) -> events.Event:
@@ -71,13 +71,22 @@ class ClusterWork:
             raise observed(admission.CRD_TOO_OLD.finding("it dropped the field"))
         return events.WorkloadCreated(clock.now(), facts.uid)
 
+    def _lost_one(self, run: Run, manifest: Object) -> events.Event | None:
+        """What an earlier try made whose answer was lost. Admission comes before the name is looked at, and it may be
+        this very one that fills the quota."""
+        with suppress(NotFound, Forbidden):
+            existing = self._kube.workload(home_of(self._config, run), name_of(manifest))
+            if _is_same(existing, manifest):
+                return self._taken(run, existing)
+        return None
+
     def _recognise(self, run: Run, manifest: Object) -> events.Event:
         """The name is taken: by our own lost answer, or by an older run of a job id that came back."""
         name = name_of(manifest)
         existing = self._kube.workload(home_of(self._config, run), name)
-        facts, wanted = workload_facts(existing), workload_facts(manifest)
-        if facts.start == wanted.start and facts.spec_hash == wanted.spec_hash and not facts.deleting:
+        if _is_same(existing, manifest):
             return self._taken(run, existing)
+        facts = workload_facts(existing)
         labels = (existing.get("metadata") or {}).get("labels") or {}
         if labels.get(wellknown.LABEL_RUN) != run.name:
             raise observed(runs.NAME_TAKEN.finding(name))
@@ -227,6 +236,12 @@ def _tell_listed(task: Task, what: Literal["workload", "pods"], namespace: str) 
 def _where(run: Run, namespace: str) -> str:
     """The namespace of what was seen, where the run does not know it yet: whether it does would else fill journals."""
     return namespace if run.rules.places else ""
+
+
+def _is_same(existing: Object, manifest: Object) -> bool:
+    """Whether it was made of this manifest, for this start of the run."""
+    facts, wanted = workload_facts(existing), workload_facts(manifest)
+    return facts.start == wanted.start and facts.spec_hash == wanted.spec_hash and not facts.deleting
 
 
 def _refused(found: Finding) -> events.Event:

@@ -10,7 +10,7 @@ from threading import Condition, Event, RLock
 from typing import Any
 from uuid import uuid4
 
-from bridge.errors import Conflict, Invalid, NotFound
+from bridge.errors import Conflict, Forbidden, Invalid, NotFound
 from bridge.kube.api import LAST_LOG_LIMIT, Change, LogPiece, Object, Observation, Selector
 from tests.fakes.faults import Faults
 from tests.fakes.jsonpatch import patched
@@ -27,6 +27,7 @@ class FakeKubernetes:
     def __init__(self) -> None:
         self.faults = Faults()
         self.bound_to = ""  # the Node that whoever asks is bound to
+        self.quota: int | None = None  # of workloads, where there is one
         self.on_change: Callable[[], None] = lambda: None
         self._lock = RLock()
         self._changed = Condition(self._lock)
@@ -141,6 +142,8 @@ class FakeKubernetes:
             item = copy.deepcopy(manifest)
             item["metadata"]["namespace"] = namespace
             with self._lock:
+                if self.quota is not None and len(self._list("workload", namespace, Selector())) >= self.quota:
+                    raise Forbidden(f"exceeded quota: q, limited: {self.quota}", status=403, reason="Forbidden")
                 if _key("workload", item) in self._objects:
                     raise Conflict("it is there already", status=409, reason="AlreadyExists")
             return self.put("workload", item)

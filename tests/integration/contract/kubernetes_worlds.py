@@ -9,7 +9,7 @@ from bridge.kube.api import Kubernetes, Object
 from bridge.kube.client import KubernetesClient
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.kubernetes import FakeKubernetes
-from tests.integration.contract.running import run
+from tests.integration.contract.running import eventually, run
 
 
 class World(Protocol):
@@ -22,6 +22,9 @@ class World(Protocol):
 
     def print(self, pod: str, *lines: bytes) -> None:
         """Where containers run nothing: the pod prints this and ends."""
+
+    def limit_workloads(self, limit: int) -> None:
+        """From now on the namespace has no room for more than these."""
 
     def close(self) -> None: ...
 
@@ -44,6 +47,9 @@ class FakeWorld:
         self._kube.write_log(self.namespace, pod, *lines)
         self._cluster.end(pod, 0)
 
+    def limit_workloads(self, limit: int) -> None:
+        self._kube.quota = limit
+
     def close(self) -> None:
         """Nothing is left."""
 
@@ -65,6 +71,12 @@ class RealWorld:
 
     def print(self, pod: str, *lines: bytes) -> None:
         """Its container does."""
+
+    def limit_workloads(self, limit: int) -> None:
+        there = ("--namespace", self.namespace)
+        run(*self._kubectl, *there, "create", "quota", "q", f"--hard=count/pytorchjobs.kubeflow.org={limit}")
+        known = (*there, "get", "quota", "q", "-o", "jsonpath={.status.used}")
+        eventually(lambda: run(*self._kubectl, *known), "the quota", 90)
 
     def close(self) -> None:
         self._client.close()

@@ -6,7 +6,7 @@ from threading import Event, Thread
 
 import pytest
 
-from bridge.errors import Conflict, Invalid, NotFound
+from bridge.errors import Conflict, Forbidden, Invalid, NotFound
 from bridge.job.gate import opening
 from bridge.job.pods import pod_facts
 from bridge.kube.api import Change, Kubernetes, Object, Observation, Selector
@@ -53,6 +53,16 @@ def test_a_workload_is_made_once_and_found(world: World) -> None:
     assert kube.workload(namespace, "w")["metadata"]["uid"] == made["metadata"]["uid"]
     assert [job["metadata"]["name"] for job in kube.list_workloads(namespace, {"a": "1"})] == ["w"]
     assert kube.list_workloads(namespace, {"a": "2"}) == []
+
+
+def test_a_quota_refuses_before_it_is_seen_that_the_name_is_taken(world: World) -> None:
+    kube, namespace = world.kube, world.namespace
+    world.limit_workloads(1)
+    made = kube.create_workload(namespace, workload(world, "w", "true"))
+    with pytest.raises(Forbidden, match="exceeded quota: q") as raised:
+        kube.create_workload(namespace, workload(world, "w", "true"))
+    assert raised.value.reason == "Forbidden"
+    assert kube.workload(namespace, "w")["metadata"]["uid"] == made["metadata"]["uid"]
 
 
 def test_a_survey_shows_the_metadata_of_the_selected(world: World) -> None:

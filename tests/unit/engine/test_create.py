@@ -5,6 +5,7 @@ import copy
 import pytest
 
 from bridge.engine import events
+from bridge.engine.state import Workload
 from bridge.errors import Unavailable
 from bridge.kube.api import Object
 from tests.fakes.kubernetes import FakeKubernetes
@@ -39,3 +40,21 @@ def test_a_workload_without_the_gate_is_deleted_and_never_taken_for_ours(world: 
     assert not any(isinstance(event, events.WorkloadCreated) for event in told)
     (workload,) = world.kube.all("workload")
     assert workload["metadata"]["deletionTimestamp"]
+
+
+def test_what_was_made_without_an_answer_is_found_where_it_fills_the_quota(world: World) -> None:
+    world.kube.quota = 1
+    world.kube.faults.lose_answer("create_workload", Unavailable("read timed out"))
+    node, job = world.node(), world.job()
+    assert node.prolog(job).exit() == 0
+    assert node.run(job).judgement is None and node.run(job).workload is Workload.LIVE
+    assert world.calls("create_workload") == 2
+    assert node.epilog(job).exit() == 0
+    assert not world.kube.all("workload")
+
+
+def test_a_quota_that_others_fill_is_the_jobs_fault(world: World) -> None:
+    world.kube.quota = 0
+    node, job = world.node(), world.job()
+    assert "exceeded quota: q" in node.prolog(job).answer()["message"]
+    assert node.epilog(job).exit() == 0

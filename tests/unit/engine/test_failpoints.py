@@ -60,6 +60,16 @@ def a_training_that_fails(stage: Stage) -> None:
     assert node.epilog(job).answer()["released"] == [7]
 
 
+def a_quota_of_a_single_workload(stage: Stage) -> None:
+    """What a try has made fills it for the next one."""
+    world = stage.world
+    world.kube.quota = 1
+    node, job = stage.arm(world.node()), world.job()
+    assert node.prolog(job).exit() == 0
+    assert node.run(job).judgement is None
+    assert node.epilog(job).exit() == 0
+
+
 def a_second_node(stage: Stage) -> None:
     world = stage.world
     first, second, job = world.node("n1"), stage.arm(world.node("n2")), world.job("n1", "n2")
@@ -195,7 +205,6 @@ LIFECYCLES: dict[Lifecycle, tuple[str, ...]] = {
     a_training_that_fails: (
         "journal.append",
         "kubernetes.create_event",
-        "kubernetes.create_workload",
         "kubernetes.delete_workload",
         "kubernetes.follow_log",
         "kubernetes.list_pods",
@@ -212,6 +221,7 @@ LIFECYCLES: dict[Lifecycle, tuple[str, ...]] = {
         "slurmrest.job",
         "slurmrest.set_comment",
     ),
+    a_quota_of_a_single_workload: ("kubernetes.create_workload",),
     a_second_node: ("kubernetes.delete_pod",),
     a_spec_that_cannot_be_read: ("slurmrest.cancel",),
     a_pod_that_does_not_start: ("kubernetes.events_of",),
