@@ -11,6 +11,7 @@ import pytest
 from bridge.engine import attachment, executor, reconciler, scans
 
 from .clients import PATIENCE
+from .reconciling import Stage
 from .world import World
 
 _MEMORY = Path("/dev/shm")  # each of the journal's writes is synced, and disks are slow
@@ -38,3 +39,9 @@ def world() -> Iterator[World]:
         thread.join(PATIENCE)
     shutil.rmtree(root)
     assert not [thread.name for thread in left if thread.is_alive()]
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """A reconciler alone."""
+    return Stage(monkeypatch)
