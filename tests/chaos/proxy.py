@@ -96,10 +96,11 @@ class Proxy:
         self._server.close()
         for weather in self.weathers.values():
             _cut(weather)
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        # Again, since a connection that was accepted just before becomes a task when its handshake is done.
+        while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     @staticmethod
     def _strike(weather: Weather, fault: Fault) -> None:
