@@ -132,7 +132,8 @@ def a_prolog_that_took_its_time(stage: Stage) -> None:
 
 def a_node_at_fault(stage: Stage) -> None:
     world = stage.world
-    node, job = stage.arm(quick(world)), world.job()
+    # Its epilog has no more time than the patience, and shares the processor with the tests beside it.
+    node, job = stage.arm(quick(world, patience=1.0)), world.job()
     dead(world, node)
     assert node.prolog(job).exit() == 1
     assert len(told(world)) == 1
