@@ -15,7 +15,7 @@ from .node import Node, eventually
 from .strikes import each_time
 from .test_administrator import ALIVE, administrator
 from .test_gc import orphan
-from .test_own_node import dead, quick, told
+from .test_node_at_fault import dead, quick, told
 from .world import World, config
 
 
