@@ -11,7 +11,7 @@ from typing import Literal
 
 import pytest
 
-from bridge import clock
+from bridge import clock, wellknown
 from bridge.engine import activities as do
 from bridge.engine import events, prolog
 from bridge.engine.breaker import outage
@@ -262,6 +262,16 @@ def test_a_name_that_is_taken_is_a_row() -> None:
     foreign["metadata"]["labels"] = {}
     kube.put("workload", foreign)
     assert met(kube, create, story) == "name-taken"
+
+
+@pytest.mark.parametrize("differs", [wellknown.ANNOTATION_START, wellknown.ANNOTATION_SPEC_HASH])
+def test_a_workload_of_another_start_or_spec_is_no_lost_answer(differs: str) -> None:
+    kube, story = FakeKubernetes(), learned(batch(1).began())
+    older = json.loads(story.run.manifest)
+    older["metadata"]["namespace"] = NAMESPACE
+    older["metadata"]["annotations"][differs] = "1"
+    kube.put("workload", older)
+    assert met(kube, do.CreateWorkload(story.run.manifest, 0), story) == "predecessor"
 
 
 def test_an_operator_that_makes_no_pods_is_a_row() -> None:
