@@ -170,11 +170,14 @@ class Story:
             spec = SpecFile("/home/ml/job.yaml", base64.b64encode(SPEC).decode())
         return self.tell(events.PrologBegan(self.at, self.here, (2001,), spec, reporting, rules=self.rules))
 
+    def learned(self, **changes: Any) -> "Story":
+        """slurmctld has told about the job, and the node is proven."""
+        self.tell(events.JobLearned(self.at, record(len(self.here.nodes), **changes)))
+        return self.tell(events.NodeProven(self.at, 2))
+
     def created(self, gpus: int = 2) -> "Story":
         """The batch node's way until the workload exists."""
-        self.began()
-        self.tell(events.JobLearned(self.at, record(len(self.here.nodes), gpus=(gpus,) * len(self.here.nodes))))
-        self.tell(events.NodeProven(self.at, 2))
+        self.began().learned(gpus=(gpus,) * len(self.here.nodes))
         return self.tell(events.WorkloadCreated(self.at, "job-uid"))
 
     def sees(self, *pods: PodFacts) -> "Story":

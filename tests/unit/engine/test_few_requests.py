@@ -22,7 +22,7 @@ from tests.fakes.kubelet import FakeKubelet
 from tests.fakes.kubernetes import FakeKubernetes
 
 from .story import CONFIG, START, Story, allocation, batch, member, ready
-from .test_rows import work
+from .test_rows_of_tries import work
 
 NAMESPACE = CONFIG.kubernetes.namespace
 NODE = {

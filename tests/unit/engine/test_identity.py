@@ -11,14 +11,14 @@ from bridge.errors import Forbidden
 from tests.fakes.kubernetes import FakeKubernetes
 
 from .story import batch
-from .test_rows import learned, met, work
+from .test_rows_of_tries import met, work
 from .world import NAMESPACE
 
 _DENIED = Forbidden("denied request: delete-workload: the workload does not name this node", status=403)
 
 
 def test_an_older_run_of_other_nodes_is_theirs_to_delete() -> None:
-    kube, story = FakeKubernetes(), learned(batch(1).began())
+    kube, story = FakeKubernetes(), batch(1).began().learned()
     older = copy.deepcopy(json.loads(story.run.manifest))
     older["metadata"] |= {"annotations": {"slurm-k8s-bridge/nodes": "compute9"}, "namespace": NAMESPACE}
     kube.put("workload", older)

@@ -1,8 +1,6 @@
 """The rows of the fault table that no object shows: the engine itself meets each of them in a story of its own."""
 
 import base64
-import copy
-import json
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,41 +9,25 @@ from typing import Literal
 
 import pytest
 
-from bridge import clock, wellknown
 from bridge.engine import activities as do
 from bridge.engine import events, prolog
 from bridge.engine.breaker import outage
-from bridge.engine.cluster_work import ClusterWork
 from bridge.engine.desk import Desk, Hook
 from bridge.engine.door import Door
-from bridge.engine.executor import Task, Work
+from bridge.engine.executor import Task
 from bridge.engine.health import Contact
-from bridge.engine.logs import LogHub
-from bridge.engine.node_work import NodeWork
 from bridge.engine.release import epilog_answer, hindrance
-from bridge.engine.release_work import ReleaseWork
 from bridge.engine.slurm_work import SlurmWork
 from bridge.engine.state import SpecFile
-from bridge.errors import Forbidden, Observed
+from bridge.errors import Observed
 from bridge.job.faults import Moment, Verdict, row
 from bridge.messages.hook import DAEMON_SILENT
 from bridge.slurmrest.api import Credential
 from bridge.wire.frames import Channel
 from bridge.wire.messages import HookRequest, mismatch
-from tests.fakes.kubelet import FakeKubelet
-from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
 
 from .story import CONFIG, Story, allocation, batch, pod, ready, record
-from .world import NAMESPACE
-
-NODE = {"metadata": {"name": "compute1"}, "status": {"nodeInfo": {"bootID": "boot"}, "allocatable": {}}}
-
-
-def learned(story: Story, **changes: object) -> Story:
-    """slurmctld has told about the job, and the node is proven."""
-    story.tell(events.JobLearned(story.at, record(len(story.here.nodes), **changes)))
-    return story.tell(events.NodeProven(story.at, 2))
 
 
 def waiting() -> Story:
@@ -59,17 +41,17 @@ def spec(text: bytes) -> SpecFile:
 
 
 JUDGED: dict[str, Callable[[], Story]] = {
-    "spec-refused": lambda: learned(batch().began(spec(b"kind: Pod"))),
-    "spec-unreadable": lambda: learned(batch().began(SpecFile("j", error="cannot read j: no such file; put it there"))),
-    "spec-word": lambda: learned(Story(replace(allocation(), comment="k8s=")).began()),
-    "het-job": lambda: learned(Story(replace(allocation(), het_job_id=7)).began()),
-    "salloc": lambda: learned(batch().began(), batch=False),
-    "allocation-unfit": lambda: learned(batch().began(), gpus=(1, 1)),
+    "spec-refused": lambda: batch().began(spec(b"kind: Pod")).learned(),
+    "spec-unreadable": lambda: batch().began(SpecFile("j", error="cannot read j: not there; put it there")).learned(),
+    "spec-word": lambda: Story(replace(allocation(), comment="k8s=")).began().learned(),
+    "het-job": lambda: Story(replace(allocation(), het_job_id=7)).began().learned(),
+    "salloc": lambda: batch().began().learned(batch=False),
+    "allocation-unfit": lambda: batch().began().learned(gpus=(1, 1)),
     "job-over": lambda: waiting().tell(events.JobLearned(100.0, record(1, states=frozenset({"CANCELLED"})))),
     "job-unknown": lambda: waiting().tell(events.JobUnknown(100.0)),
     "hook-left": lambda: waiting().tell(events.HookLeft(100.0)),
     "workload-deleted": lambda: waiting().tell(events.WorkloadGone(100.0)),
-    "deadline": lambda: learned(batch(1).began()).after(301),
+    "deadline": lambda: batch(1).began().learned().after(301),
     "operator-silent": lambda: batch(1).created().after(301),
     "not-started": lambda: waiting().after(301),
 }
@@ -87,12 +69,12 @@ def test_a_renderer_that_breaks_is_a_row(monkeypatch: pytest.MonkeyPatch) -> Non
         raise RecursionError
 
     monkeypatch.setattr(prolog, "rendered", broken)
-    judgement = learned(batch().began()).judgement()
+    judgement = batch().began().learned().judgement()
     assert judgement is not None and judgement.fault == "spec-broken"
 
 
 def test_a_refusal_keeps_the_row_and_the_verdict_that_it_was_journalled_with() -> None:
-    story = learned(batch(1).began())
+    story = batch(1).began().learned()
     story.tell(events.Refused(story.at, "a row of tomorrow", "of-the-future", Verdict.JOB))
     judgement = story.judgement()
     assert judgement is not None and (judgement.fault, judgement.verdict) == ("of-the-future", Verdict.JOB)
@@ -105,7 +87,7 @@ def test_a_refusal_of_an_older_journal_is_the_jobs_fault() -> None:
 
 
 def test_the_trouble_of_a_try_is_told_at_the_deadline_with_its_row() -> None:
-    story = learned(batch(1).began())
+    story = batch(1).began().learned()
     story.tell(events.Failed(story.at, "create", "the API server does not answer (x); …", "api-unreachable")).after(301)
     judgement = story.judgement()
     assert judgement is not None and judgement.verdict is Verdict.SHARED
@@ -157,7 +139,7 @@ def hook_of(phase: Literal["prolog", "epilog"], env: dict[str, str]) -> Iterator
 
 
 def test_a_long_outage_is_a_row() -> None:
-    run = replace(learned(batch(1).began()).run, began=1000.0)
+    run = replace(batch(1).began().learned().run, began=1000.0)
     found = outage(CONFIG.timing, Contact(1000.0, "no route to host; look at it", down_since=1.0), run, 2000.0)
     assert found is not None and found.fault.name == "api-outage"
 
@@ -193,128 +175,3 @@ def test_a_hook_of_another_version_is_a_row() -> None:
     told = mismatch(99, "hook")
     assert told is not None
     assert row("hook-mismatch").finding(told).sentence == told
-
-
-# -- what an activity says to be tried again
-
-
-def works(kube: FakeKubernetes) -> dict[type[do.Activity], Work]:
-    """What a node does whose kernel has the bootID "boot"."""
-    node = NodeWork(CONFIG, kube, FakeKubelet(), str, "boot")
-    works = ClusterWork(CONFIG, kube, LogHub(kube), tuple).works() | node.works()
-    return works | ReleaseWork(CONFIG, kube, "compute1", list).works()
-
-
-def work(kube: FakeKubernetes, activity: do.Activity, story: Story) -> events.Event | None:
-    """One try of an activity."""
-    return works(kube)[type(activity)](Task(story.run, activity, lambda _event: None))
-
-
-def met(kube: FakeKubernetes, activity: do.Activity, story: Story) -> str:
-    """Name of the row for which this activity asks for another try."""
-    with pytest.raises(Observed) as raised:
-        work(kube, activity, story)
-    return raised.value.fault
-
-
-def refuted(kube: FakeKubernetes, story: Story) -> str:
-    """The row of a node that is not the one it thinks, when that has lasted as long as it must."""
-    activity, patience = do.ProveNode("compute1", 0), 2 * CONFIG.timing.node_patience
-    with pytest.raises(Observed):
-        works(kube)[do.ProveNode](Task(replace(story.run, began=clock.now() - patience + 5), activity, _posted))
-    event = works(kube)[do.ProveNode](Task(replace(story.run, began=clock.now() - patience), activity, _posted))
-    assert isinstance(event, events.NodeAccused)
-    return event.fault
-
-
-def _posted(_event: events.Event) -> None:
-    """Nobody listens."""
-
-
-def test_a_node_that_is_not_there_or_another_is_a_row() -> None:
-    kube, story = FakeKubernetes(), batch(1).began()
-    story._run = replace(story.run, began=10.0**9)
-    assert met(kube, do.ProveNode("compute1", 0), story) == "node-unknown"
-    assert refuted(kube, story) == "node-unknown"
-    other = copy.deepcopy(NODE)
-    other["status"]["nodeInfo"] = {"bootID": "another"}  # type: ignore[index]
-    kube.put("node", other)
-    assert met(kube, do.ProveNode("compute1", 0), story) == "node-foreign"
-    assert refuted(kube, story) == "node-foreign"
-
-
-def test_gpus_that_kubernetes_does_not_show_are_a_row() -> None:
-    kube = FakeKubernetes()
-    kube.put("node", NODE)
-    assert met(kube, do.ProveNode("compute1", 0), batch(1).began()) == "gpus-missing"
-
-
-def test_a_name_that_is_taken_is_a_row() -> None:
-    kube, story = FakeKubernetes(), learned(batch(1).began())
-    manifest = json.loads(story.run.manifest)
-    older = copy.deepcopy(manifest)
-    older["metadata"]["annotations"] = {}
-    older["metadata"]["namespace"] = NAMESPACE
-    kube.put("workload", older)
-    create = do.CreateWorkload(story.run.manifest, 0)
-    assert met(kube, create, story) == "predecessor"
-    foreign = copy.deepcopy(older)
-    foreign["metadata"]["labels"] = {}
-    kube.put("workload", foreign)
-    assert met(kube, create, story) == "name-taken"
-
-
-@pytest.mark.parametrize("differs", [wellknown.ANNOTATION_START, wellknown.ANNOTATION_SPEC_HASH])
-def test_a_workload_of_another_start_or_spec_is_no_lost_answer(differs: str) -> None:
-    kube, story = FakeKubernetes(), learned(batch(1).began())
-    older = json.loads(story.run.manifest)
-    older["metadata"]["namespace"] = NAMESPACE
-    older["metadata"]["annotations"][differs] = "1"
-    kube.put("workload", older)
-    assert met(kube, do.CreateWorkload(story.run.manifest, 0), story) == "predecessor"
-
-
-def test_an_operator_that_makes_no_pods_is_a_row() -> None:
-    kube, story = FakeKubernetes(), batch(1).created()
-    assert met(kube, do.ReadRefusals("job-uid", 0), story) == "operator-silent"
-
-
-def test_a_webhook_that_does_not_answer_is_tried_again_and_one_that_denies_is_not() -> None:
-    kube, story = FakeKubernetes(), batch(1).created()
-    said = {"reason": "FailedCreatePod", "involvedObject": {"uid": "job-uid"}}
-    down = "Error creating: Internal error occurred: failed calling webhook"
-    kube.put(
-        "event", {"metadata": {"name": "1", "namespace": NAMESPACE}, "lastTimestamp": "1", "message": down, **said}
-    )
-    assert met(kube, do.ReadRefusals("job-uid", 0), story) == "webhook-down"
-    denied = 'Error creating: admission webhook "w" denied the request: no'
-    kube.put(
-        "event", {"metadata": {"name": "2", "namespace": NAMESPACE}, "lastTimestamp": "2", "message": denied, **said}
-    )
-    event = work(kube, do.ReadRefusals("job-uid", 0), story)
-    assert isinstance(event, events.Refused) and (event.fault, event.verdict) == ("webhook-denied", Verdict.JOB)
-
-
-# -- a namespace that was a slip of the pen
-
-
-@pytest.mark.parametrize("seen", [False, True])
-@pytest.mark.parametrize("namespace", ["elsewhere", CONFIG.kubernetes.namespace])
-def test_a_closed_namespace_holds_a_node_that_let_a_pod_through_or_that_the_site_still_names(
-    namespace: str, seen: bool
-) -> None:
-    kube = FakeKubernetes()
-    kube.break_down(Forbidden("not here"))
-    story = batch(1).began()
-    known = frozenset({"pod-0"} if seen else ())
-    rules = replace(story.run.rules, namespace=namespace)
-    story._run = replace(story.run, rules=rules, known_uids=known)
-    proving = do.ProveGone(story.run.name, f"{story.run.name}-worker-0", "compute1", 0)
-    deleting = do.DeleteWorkload(story.run.name, "", 0)
-    if namespace == "elsewhere" and not seen:
-        assert isinstance(work(kube, proving, story), events.PodsClear)
-        assert isinstance(work(kube, deleting, story), events.WorkloadGone)
-        return
-    for activity in (proving, deleting):
-        with pytest.raises(Forbidden):
-            work(kube, activity, story)
