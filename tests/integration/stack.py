@@ -30,6 +30,7 @@ for process in /proc/[0-9]*; do
         touch $process/root/tmp/let-go && echo $process
 done 2>/dev/null; true
 """
+_ERRORS_OF_SLURMD = "grep -h error: /var/log/slurm/slurmd.log | tail -n 5 || true"
 _PERIOD = 0.1  # seconds between two looks at something that sends no event
 
 
@@ -271,8 +272,13 @@ class Stack:
         eventually(lambda: self.show(job).get("JobState") == state, seconds, f"job {job.id} {state}")
 
     def await_idle(self, seconds: float = 15) -> None:
-        """Until both nodes are idle, none drained."""
-        eventually(lambda: set(self.node_states().values()) == {"idle"}, seconds, f"idle nodes {self.node_states()}")
+        """Until both nodes are idle, none drained; fails with what Slurm says of each, and slurmd of itself."""
+        try:
+            eventually(lambda: set(self.node_states().values()) == {"idle"}, seconds, "idle nodes")
+        except AssertionError as error:
+            told = [self.exec("login", "sinfo", "-h", "-N", "-o", "%N %T: %E")]
+            told += [self.sh(node, _ERRORS_OF_SLURMD) for node in self.nodes]
+            raise AssertionError("\n".join([str(error), *told])) from None
 
     def node_states(self) -> dict[str, str]:
         """Slurm's state of each node."""

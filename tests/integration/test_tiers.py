@@ -152,7 +152,8 @@ def test_what_works_in_which_tier(stack: Stack, tiers: tuple[str, str], deadline
             each.see_drain()
         stack.await_idle(60)
     for each in both:
-        assert each.found == {ability.name: ability.works_in(each.tier) for ability in ABILITIES}, each.tier
+        expected = {ability.name: ability.works_in(each.tier) for ability in ABILITIES}
+        assert each.found == expected, f"tier {each.tier}; outputs {each.outputs}"
 
 
 @contextmanager

@@ -20,13 +20,14 @@ _NOBODYS = 8_000_001  # a job that slurmctld does not know
 
 @dataclass
 class Measured:
-    """``found``: whether each ability was there, by its name."""
+    """``found``: whether each ability was there, by its name; ``outputs``: of a job that ended well, and a refused."""
 
     stack: Stack
     node: str
     tier: str
     found: dict[str, bool]
     delayed: Job | None = None
+    outputs: tuple[str, str] | None = None
 
     def submit(self, spec: str | None, script: str = _ATTACH, name: str = "job", *more: str) -> Job:
         """A small job on this node."""
@@ -61,8 +62,8 @@ class Measured:
         refused = self.stack.sacct(self._refused, "State,ExitCode")
         self.found["cancel"] = refused.startswith("CANCELLED")
         assert self.found["cancel"] or refused == "FAILED|1:0", refused
-        outputs = self.stack.output(self._well), self.stack.output(self._refused)
-        self.found["output"] = outputs[0] == "done\n" and "kind" in outputs[1]
+        self.outputs = self.stack.output(self._well), self.stack.output(self._refused)
+        self.found["output"] = self.outputs[0] == "done\n" and "kind" in self.outputs[1]
         assert self.stack.sacct(self._well, "State,ExitCode") == "COMPLETED|0:0"
 
     def _is_settled(self, job: Job) -> bool:

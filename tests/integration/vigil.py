@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from .stack import Job, Stack
+from .stack import Job, Stack, eventually
 
 # slurmd runs the epilogs of its directory from z to a, and none after one that failed: this one says that ours did not.
 _AFTER = "/etc/slurm/epilog.d/10-after-the-bridge"
@@ -110,8 +110,11 @@ def watching(stack: Stack, node: str, job: Job, *needles: str) -> Iterator[Vigil
             assert process.stdin is not None
             process.stdin.close()  # what runs in the container does not get docker's signals
             reader.join()
-            stack.exec(node, "rm", "-f", _AFTER)
     assert not vigil.survivors, f"alive on {node} after it was given back: {vigil.survivors}"
+    # slurmd lists its epilogs before the first of them runs, and drains the node where one has gone by its turn: the
+    # marker that says "given back" goes a moment before that turn. After a failure the script stays: no harm.
+    eventually(lambda: stack.node_states()[node] in ("idle", "drained"), 60, f"the end of the epilogs on {node}")
+    stack.exec(node, "rm", "-f", _AFTER)
 
 
 def _read(process: "subprocess.Popen[str]", vigil: Vigil) -> None:
