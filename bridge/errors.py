@@ -55,6 +55,10 @@ class AllocationError(BridgeError):
     """The SLURM_* environment or slurmctld's answer lacks something, or contradicts itself."""
 
 
+class GpusUnnamed(AllocationError):
+    """slurmctld counts GPUs for the job here, and the hook's environment names none."""
+
+
 class NotYet(BridgeError):
     """What is waited for is not there yet, though every server answers. Worth another try."""
 

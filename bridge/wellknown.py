@@ -18,6 +18,7 @@ ANNOTATION_SPEC_HASH = PREFIX + "spec-hash"  # sha256 of the rendered object wit
 
 REASON_NODE_FAULT = "SlurmNodeFault"  # of the event by which a node tells the others of a fault of its own
 REASON_SHARE = "SlurmGaveSomeGpus"  # of the event by which a node says why it opens no gate for a pod
+REASON_UNNAMED = "SlurmNamedNoGpus"  # the same
 REASON_GIVEN_UP = "SlurmJobGivenUp"  # of an event of the PyTorchJob: its pods have not all started
 REASON_STOPPED = "SlurmJobStopped"  # the same: Slurm has ended the job, by scancel, time limit or preemption
 REASON_FAILED = "SlurmJobFailed"  # the same: its training has failed

@@ -66,6 +66,7 @@ ON_THE_STACK = {
     "foreign-gate": _MEDDLED,
     "gpus-gone": "test_broken_node.py::test_a_device_plugin_that_is_gone",
     "gpus-missing": "test_rows_of_nodes.py::test_a_device_plugin_that_is_late",
+    "gpus-unnamed": "test_rows_of_runs.py::test_gpus_of_which_a_prolog_is_told_nothing",
     "het-job": "test_bad_specs.py::test_heterogeneous_job",
     "hook-left": _KILLED,
     "hook-mismatch": "test_upgrade.py::test_hooks_that_the_daemon_does_not_understand_wait_for_the_one_that_does",

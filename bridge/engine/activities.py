@@ -119,6 +119,7 @@ class TellShare:
 
     pod: str
     uid: str
+    reason: str
     sentence: str
     attempt: int
     lane: ClassVar[str] = "pod"

@@ -23,6 +23,7 @@ from bridge.kube.api import Kubelet, Kubernetes, Object
 _NAMES = {  # in an event's own name; a run has one Slurm side
     wellknown.REASON_NODE_FAULT: "node-fault",
     wellknown.REASON_SHARE: "share",
+    wellknown.REASON_UNNAMED: "share",
     wellknown.REASON_GIVEN_UP: "slurm-side",
     wellknown.REASON_STOPPED: "slurm-side",
     wellknown.REASON_FAILED: "slurm-side",
@@ -156,7 +157,7 @@ class NodeWork:
 
     def _tell_share(self, task: Task, activity: do.TellShare) -> events.Event:
         about = {"apiVersion": "v1", "kind": "Pod", "name": activity.pod, "uid": activity.uid}
-        self._tell(task.run, self._namespace_of(task.run), about, wellknown.REASON_SHARE, activity.sentence)
+        self._tell(task.run, self._namespace_of(task.run), about, activity.reason, activity.sentence)
         return events.ShareTold(clock.now())
 
     def _tell_slurm_side(self, task: Task, activity: do.TellSlurmSide) -> None:

@@ -4,11 +4,15 @@ A fault must be local, must last, and must be this node's own: when as many othe
 of one of theirs a moment ago, it is taken for one that all share, the wait goes on, and no node is drained.
 """
 
+from dataclasses import dataclass
+
+from bridge import wellknown
 from bridge.config import Config
 from bridge.engine import crowd
 from bridge.engine.replacing import replace
 from bridge.engine.state import Judgement, Run
 from bridge.job.faults import Verdict
+from bridge.job.pods import PodFacts
 from bridge.messages import bridged as messages
 
 _CONFIRMATIONS = 3  # further looks at a fault within the time that it has to last
@@ -26,15 +30,28 @@ def advance(config: Config, run: Run, at: float) -> Run:
     return replace(run, judgement=run.accusation, judged_at=at)
 
 
-def partial_share(run: Run) -> str:
-    """Why no pod may start on this very node, '' when it may: the kubelet picks a pod's GPUs, and where Slurm gave only
-    some of a node's, those may be another job's. The batch node sees it of itself before it makes the workload; a
-    node with more GPUs than that one sees it of itself alone."""
+@dataclass(frozen=True)
+class Shut:
+    """Why a gate stays closed: the reason of the event that tells it, and the sentence."""
+
+    reason: str
+    sentence: str
+
+
+def shut(run: Run, pod: PodFacts) -> Shut | None:
+    """Why this pod may not start on this very node, None when it may. The kubelet picks a pod's GPUs: where Slurm gave
+    only some of a node's, those may be another job's, and where its prolog was told of none, whoever comes next would
+    take the run for one without GPUs. The batch node sees both of itself before it makes the workload; another one,
+    which has more GPUs or was told less, sees it of itself alone."""
     given = 0 if run.allocation is None else run.allocation.gpus_here
+    if given == 0:
+        unnamed = messages.GPUS_UNNAMED.sentence(node=run.node)
+        return Shut(wellknown.REASON_UNNAMED, unnamed) if run.gpu_counts.keys() & set(pod.devices) else None
     there = set(run.gpu_counts.values()) or {run.node_gpus}
-    if given == 0 or given in there:
-        return ""
-    return messages.SHARE_OF_GPUS.sentence(given=given, there=max(there), node=run.node)
+    if given in there:
+        return None
+    partial = messages.SHARE_OF_GPUS.sentence(given=given, there=max(there), node=run.node)
+    return Shut(wellknown.REASON_SHARE, partial)
 
 
 def is_being_judged(run: Run) -> bool:

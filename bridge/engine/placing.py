@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from bridge.config import Config
 from bridge.engine.rules import kind
 from bridge.engine.state import Run
-from bridge.errors import AllocationError
+from bridge.errors import AllocationError, GpusUnnamed
 from bridge.job.placement import Placement
 from bridge.job.render import render
+from bridge.messages import bridged as messages
 from bridge.slurm.environ import Allocation
 
 
@@ -35,7 +36,8 @@ def rendered(config: Config, run: Run) -> Made:
 def placement(config: Config, run: Run) -> Placement:
     """What the allocation gives each pod.
 
-    Raises AllocationError where Slurm gave only some GPUs of a node, unequal numbers, or several kinds.
+    Raises AllocationError where Slurm gave only some GPUs of a node, unequal numbers, or several kinds, and GpusUnnamed
+    where it names none of those that it gave here.
     """
     allocation, record = run.allocation, run.record
     assert allocation is not None
@@ -103,12 +105,15 @@ def _cpus(run: Run) -> int:
 
 
 def _gpus(run: Run) -> int:
+    assert run.allocation is not None
     given = _gpus_per_node(run)
     if len(set(given)) > 1:
         raise AllocationError(
             f"Slurm gave unequal numbers of GPUs ({', '.join(map(str, given))}) on the job's nodes, "
             "but all pods are alike; submit with --gpus-per-node"
         )
+    if given[0] and not run.allocation.gpus_here:
+        raise GpusUnnamed(messages.GPUS_UNNAMED.sentence(node=run.node))
     return given[0]
 
 

@@ -11,8 +11,8 @@ from bridge.engine.placing import rendered
 from bridge.engine.replacing import replace
 from bridge.engine.reporting import saying
 from bridge.engine.state import Answer, Effort, Judgement, Phase, Run, Suspicion, Workload
-from bridge.errors import AllocationError, BridgeError
-from bridge.job.faults import Finding, Verdict, row, runs
+from bridge.errors import AllocationError, BridgeError, GpusUnnamed
+from bridge.job.faults import Fault, Finding, Verdict, row, runs
 from bridge.job.faults.images import IMAGE_FORBIDDEN, IMAGE_MISSING
 from bridge.job.faults.pods import NOT_STARTED
 from bridge.slurm.comment import spec_path
@@ -189,13 +189,22 @@ def _render(config: Config, run: Run, at: float) -> Run:
     try:
         made = rendered(config, run)
     except BridgeError as error:
-        fault = runs.ALLOCATION_UNFIT if isinstance(error, AllocationError) else runs.SPEC_REFUSED
+        fault = _refused_for(error)
         return replace(run, judgement=Judgement(fault.verdict, str(error), fault.name), judged_at=at)
     except Exception as error:  # noqa: BLE001 - see below
         # The user's bytes may never end the engine, and with it everybody else's jobs on this node.
         found = runs.SPEC_BROKEN.finding(type(error).__name__)
         return replace(run, judgement=Judgement.of(found), judged_at=at)
     return replace(run, manifest=made.manifest, notices=made.notices, workload=Workload.UNKNOWN)
+
+
+def _refused_for(error: BridgeError) -> Fault:
+    match error:
+        case GpusUnnamed():
+            return runs.GPUS_UNNAMED
+        case AllocationError():
+            return runs.ALLOCATION_UNFIT
+    return runs.SPEC_REFUSED
 
 
 def _has_started(run: Run) -> bool:

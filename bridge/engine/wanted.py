@@ -66,10 +66,10 @@ def _opening(run: Run) -> Iterator[Activity]:
         return
     if not run.node_proven or run.opened not in ("", pod.uid):
         return
-    partial = own_node.partial_share(run)
-    if partial and not run.share_told:
-        yield do.TellShare(pod.name, pod.uid, partial, run.tried("share"))
-    elif not partial:
+    shut = own_node.shut(run, pod)
+    if shut is not None and not run.share_told:
+        yield do.TellShare(pod.name, pod.uid, shut.reason, shut.sentence, run.tried("share"))
+    elif shut is None:
         patch = json.dumps(opening(pod, run.node), separators=(",", ":"))
         yield do.OpenGate(pod.name, pod.uid, patch, run.tried("gate"))
 

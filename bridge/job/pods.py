@@ -38,7 +38,8 @@ class PodFacts:
     is none: ``scheduled_at`` the pod was bound to its node, ``sandbox_at`` its network and volumes were there and its
     images began to be pulled (told since Kubernetes 1.29), ``started_at`` its training container was started,
     ``ready_at`` it became Ready. ``pulling`` is the image that its node fetches, as far as the status tells,
-    ``owner`` the uid of the workload that it belongs to.
+    ``owner`` the uid of the workload that it belongs to, ``devices`` the resources of device plugins that its
+    containers ask for.
     """
 
     name: str
@@ -67,6 +68,7 @@ class PodFacts:
     ready_at: str = ""
     pulling: str = ""
     owner: str = ""
+    devices: tuple[str, ...] = ()
 
     @property
     def started(self) -> bool:
@@ -124,12 +126,20 @@ def pod_facts(pod: Object) -> PodFacts | None:
         ready_at=_since(status, "Ready"),
         pulling=_pulling(spec, status),
         owner=_owner(meta),
+        devices=_devices(spec),
     )
 
 
 def _owner(meta: Object) -> str:
     owners = [item for item in meta.get("ownerReferences") or [] if item.get("controller")]
     return str(owners[0].get("uid") or "") if owners else ""
+
+
+def _devices(spec: Object) -> tuple[str, ...]:
+    """A resource that is not Kubernetes' own has a domain; where a limit is set, its request is the same."""
+    containers = (spec.get("containers") or []) + (spec.get("initContainers") or [])
+    limits = [((item.get("resources") or {}).get("limits") or {}).items() for item in containers]
+    return tuple(sorted({name for each in limits for name, count in each if "/" in name and str(count) != "0"}))
 
 
 def _training_container(status: Object) -> Object | None:

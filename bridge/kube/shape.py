@@ -53,9 +53,20 @@ class _Metadata(_Part):
     owner_references: Objects = []
 
 
+class _Resources(BaseModel):
+    limits: Optional = {}
+
+
+class _Described(BaseModel):
+    resources: _Resources | None = None
+
+
+Described = Annotated[list[_Described], BeforeValidator(_list_of)]
+
+
 class _Spec(_Part):
-    containers: Objects = []
-    init_containers: Objects = []
+    containers: Described = []
+    init_containers: Described = []
     scheduling_gates: Objects = []
 
 

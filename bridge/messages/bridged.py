@@ -151,6 +151,14 @@ SHARE_OF_GPUS = Message(
     "submit to nodes that have as many GPUs as --gpus-per-node asks for",
 )
 
+GPUS_UNNAMED = Message(
+    "gpus-not-named",
+    "Slurm gave GPUs of {node} and named none of them to its prolog (SLURM_JOB_GPUS is missing)",
+    "no pod starts there, since nobody would know whose its GPUs are",
+    "none for once: a slurmctld that has just begun does so for some seconds, and the job is requeued; "
+    "where it comes again, give each GPU its File= in gres.conf",
+)
+
 # Words that stand in the place of a row's {message}, or behind its sentence.
 UNSCANNED = "no hook has scanned the node yet"
 PODS_STAY = "Kubernetes still shows its pods here"

@@ -39,6 +39,27 @@ def slurmd_log(stack: Stack) -> str:
     return stack.sh("compute2", "cat /var/log/slurm/slurmd.log")
 
 
+def test_gpus_of_which_a_prolog_is_told_nothing(stack: Stack) -> None:
+    """As slurmctld 24.11 does for some seconds after it began: no pod starts there, and the next try has its GPUs."""
+    untold, gpus = "unset SLURM_JOB_GPUS; exec $hook", ("-c1", "--gpus-per-node=2")
+    with before_prolog(stack, "compute2", untold):
+        both = stack.submit(container_job(stack.images["small"], "hold-gpu 0"), "-N2", *gpus)
+        is_told_of_unnamed_gpus(stack, both, "compute2")
+    with before_prolog(stack, "compute1", untold):
+        one = stack.submit(container_job(stack.images["small"], "hold-gpu 0"), "-N1", "-w", "compute1", *gpus)
+        is_told_of_unnamed_gpus(stack, one, "compute1")
+    stack.await_ended([both, one], 180)
+    assert [stack.sacct(job, "State,ExitCode") for job in (both, one)] == ["COMPLETED|0:0"] * 2
+
+
+def is_told_of_unnamed_gpus(stack: Stack, job: Job, node: str) -> None:
+    """The job is back in the queue, and its comment says why."""
+    eventually(lambda: stack.show(job).get("Restarts", "0") != "0", 60, f"job {job.id} requeued")
+    said = stack.comment(job)
+    assert f"try 1 of 3 failed, requeued: Slurm gave GPUs of {node} and named none of them to its prolog" in said
+    assert not any(pod["spec"].get("nodeName") == node for pod in stack.objects("pods"))
+
+
 def test_two_words_for_a_spec(stack: Stack) -> None:
     job = stack.submit(manifest(stack), *_ON, "compute1", "--comment=k8s=a.yaml k8s=b.yaml")
     stack.await_ended([job], 60)

@@ -9,7 +9,7 @@ from bridge.job.faults.containers import CONTAINER_TOO_SMALL
 from bridge.job.faults.images import IMAGE_PULLING
 from bridge.job.faults.pods import of_rank
 from bridge.job.faults.row import UNKNOWN, Fault, Finding, Subject, Verdict
-from bridge.job.faults.runs import ALLOCATION_UNFIT
+from bridge.job.faults.runs import ALLOCATION_UNFIT, GPUS_UNNAMED
 from bridge.job.pods import PodFacts
 
 VOLUME_MISSING = Fault(
@@ -59,6 +59,7 @@ _BY_REASON = {
     "NetworkNotReady": SANDBOX,
     "Pulling": IMAGE_PULLING,
     wellknown.REASON_SHARE: ALLOCATION_UNFIT,
+    wellknown.REASON_UNNAMED: GPUS_UNNAMED,
 }
 # Warnings that either say nothing of the pod's start, or what its status says better.
 _TOLD_ELSEWHERE = frozenset(

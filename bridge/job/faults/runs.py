@@ -64,6 +64,15 @@ ALLOCATION_UNFIT = Fault(
     "Slurm gave some of a node's GPUs, or unequal numbers, or nobody says how many",
     advice="ask for whole nodes or the same GPUs on each (--exclusive, --gpus-per-node), and submit again",
 )
+GPUS_UNNAMED = Fault(
+    "gpus-unnamed",
+    Subject.JOB,
+    Verdict.SHARED,
+    "{message}",
+    "",
+    "slurmctld counts GPUs for the job, or its pod asks for some, on a node whose hook has no SLURM_JOB_GPUS (24.11)",
+    advice="none for once, slurmctld has just begun; where it comes again, give each GPU its File= in gres.conf",
+)
 JOB_OVER = Fault(
     "job-over",
     Subject.JOB,
@@ -267,6 +276,7 @@ ROWS = (
     HET_JOB,
     SALLOC,
     ALLOCATION_UNFIT,
+    GPUS_UNNAMED,
     JOB_OVER,
     ENDED_BY_SLURM,
     HOOK_LEFT,

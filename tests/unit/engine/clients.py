@@ -29,13 +29,15 @@ Finds = Sequence[tuple[int, str]]  # processes alive on the node: the number, an
 
 @dataclass(frozen=True)
 class Job:
-    """A job as its submission and slurmctld made it: ml's, both GPUs of every node or none."""
+    """A job as its submission and slurmctld made it: ml's, both GPUs of every node or none; the hooks of ``unnamed``
+    nodes are told of none."""
 
     nodes: tuple[str, ...]
     id: int = 7
     start: int = 1_700_000_000
     restart: int = 0
     gpus: int = 2
+    unnamed: tuple[str, ...] = ()
 
     @property
     def key(self) -> RunKey:
@@ -65,7 +67,8 @@ class Job:
 
     def env(self, node: str) -> dict[str, str]:
         """What slurmd gives the hooks of this node."""
-        given = {"SLURM_JOB_GPUS": ",".join(map(str, range(self.gpus)))} if self.gpus else {}
+        is_named = self.gpus and node not in self.unnamed
+        given = {"SLURM_JOB_GPUS": ",".join(map(str, range(self.gpus)))} if is_named else {}
         return given | {
             "SLURM_JOB_ID": str(self.id),
             "SLURM_JOB_RESTART_COUNT": str(self.restart),

@@ -47,6 +47,7 @@ JUDGED: dict[str, Callable[[], Story]] = {
     "het-job": lambda: Story(replace(allocation(), het_job_id=7)).began().learned(),
     "salloc": lambda: batch().began().learned(batch=False),
     "allocation-unfit": lambda: batch().began().learned(gpus=(1, 1)),
+    "gpus-unnamed": lambda: Story(allocation(gpus=0)).began().learned(gpus=(2, 2)),
     "job-over": lambda: waiting().tell(events.JobLearned(100.0, record(1, states=frozenset({"CANCELLED"})))),
     "job-unknown": lambda: waiting().tell(events.JobUnknown(100.0)),
     "hook-left": lambda: waiting().tell(events.HookLeft(100.0)),

@@ -54,6 +54,7 @@ IN_THE_ENGINE = {
     "het-job": "engine/test_rows.py",
     "salloc": "engine/test_rows.py",
     "allocation-unfit": "engine/test_rows.py",
+    "gpus-unnamed": "engine/test_rows.py",
     "job-over": "engine/test_rows.py",
     "job-unknown": "engine/test_rows.py",
     "ended-by-slurm": "engine/test_users.py",
