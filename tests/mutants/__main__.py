@@ -3,6 +3,7 @@
 Exit code 1 where one is not noticed, or where the tests are not green without any.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,7 +16,8 @@ from pathlib import Path
 from tests.mutants.mutant import Mutant, listed
 
 _ROOT = Path(__file__).parents[2]
-_PYTEST = [sys.executable, "-m", "pytest", "--maxfail=5", "-q", "-n", "4", "-p", "no:cacheprovider", "-o", "addopts="]
+_PYTEST = [sys.executable, "-m", "pytest", "--maxfail=5", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
+_ENVIRONMENT = os.environ | {"UNSHRUNK": "1"}
 _RED = (1, 2)  # of pytest: some failed; stopped by --maxfail where several processes share the tests
 _SECONDS = 900
 _TRIES = 3
@@ -74,7 +76,7 @@ def _who_notices(tree: Path, folders: list[str]) -> str:
             return ""
         red: dict[str, None] = dict.fromkeys(re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE))
         for name in red:
-            if _tested(tree, [name])[0] in _RED:
+            if _tested(tree, [name], processes=0)[0] in _RED:
                 return name
     return ""
 
@@ -83,10 +85,13 @@ def _folders(rooms: Iterable[str]) -> list[str]:
     return [f"tests/unit/{room}" for room in rooms]
 
 
-def _tested(tree: Path, what: list[str]) -> tuple[int, str]:
-    """pytest's exit code, and what it printed."""
-    words = [*_PYTEST, "-r", "fE", *what]
-    done = subprocess.run(words, cwd=tree, capture_output=True, text=True, timeout=_SECONDS, check=False)
+def _tested(tree: Path, what: list[str], processes: int = 4) -> tuple[int, str]:
+    """pytest's exit code, and what it printed. Most tests wait most of the time, so there are more processes than
+    processors."""
+    words = [*_PYTEST, "-n", str(processes), "-r", "fE", *what]
+    done = subprocess.run(
+        words, cwd=tree, env=_ENVIRONMENT, capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
     return done.returncode, done.stdout + done.stderr
 
 
