@@ -359,6 +359,10 @@ class Stack:
     def make_clean(self) -> None:
         """Before a test: no job, no workload, nodes in service, all services as they should be."""
         if self._disturbed:
+            # Who has watched an API server that was away asks it again up to half a minute after it is back, and is
+            # healthy all the while (client-go's reflectors).
+            for watcher in ("training-operator", "kube-scheduler"):
+                self.docker("restart", watcher)
             self.await_healthy()
         self.registry({"mode": "ok"})
         if not self._is_clean:
