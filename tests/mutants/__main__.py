@@ -3,7 +3,6 @@
 Exit code 1 where one is not noticed, or where the tests are not green without any.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -17,7 +16,6 @@ from tests.mutants.mutant import Mutant, listed
 
 _ROOT = Path(__file__).parents[2]
 _PYTEST = [sys.executable, "-m", "pytest", "--maxfail=5", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
-_ENVIRONMENT = os.environ | {"UNSHRUNK": "1"}
 _RED = (1, 2)  # of pytest: some failed; stopped by --maxfail where several processes share the tests
 _SECONDS = 900
 _TRIES = 3
@@ -89,9 +87,7 @@ def _tested(tree: Path, what: list[str], processes: int = 4) -> tuple[int, str]:
     """pytest's exit code, and what it printed. Most tests wait most of the time, so there are more processes than
     processors."""
     words = [*_PYTEST, "-n", str(processes), "-r", "fE", *what]
-    done = subprocess.run(
-        words, cwd=tree, env=_ENVIRONMENT, capture_output=True, text=True, timeout=_SECONDS, check=False
-    )
+    done = subprocess.run(words, cwd=tree, capture_output=True, text=True, timeout=_SECONDS, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -23,7 +23,6 @@ from .chances import CONFIGS, allocations, anything, beginnings, epilogs, lives_
 from .holds import AT_ANY_TIME, Watched
 
 _EXAMPLES = "EXAMPLES"  # of the environment, as `make properties` sets it
-_UNSHRUNK = "UNSHRUNK"  # the same, of `make mutants`: that a run breaks is enough there, the shortest takes minutes
 _FIRST = 100.0  # seconds
 _TURNS = 400  # of a run on its way out; the longest that was seen has some sixty
 
@@ -147,5 +146,5 @@ TestAnyOrder.settings = settings(
     derandomize=_EXAMPLES not in os.environ,  # here always the same ones, else each time others
     deadline=None,
     database=None,
-    phases=[Part.generate] if _UNSHRUNK in os.environ else [Part.generate, Part.shrink],
+    phases=[Part.generate, Part.shrink],
 )
