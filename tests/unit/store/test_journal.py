@@ -25,6 +25,24 @@ def test_lines_come_back_in_order_after_reopening(tmp_path: Path) -> None:
     journal.close()
 
 
+def test_sqlite_is_told_to_sync_each_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two is FULL: in WAL mode, less than that leaves the last commits to the kernel's memory and a power cut takes them
+    (https://www.sqlite.org/pragma.html#pragma_synchronous)."""
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def remembered(path: Path, isolation_level: None, check_same_thread: bool) -> sqlite3.Connection:
+        opened.append(connect(path, isolation_level=isolation_level, check_same_thread=check_same_thread))
+        return opened[-1]
+
+    monkeypatch.setattr("bridge.store.journal.sqlite3.connect", remembered)
+    journal = Journal(tmp_path)
+    journal.append([Line("a/1/0", b"one", 1.0)])
+    asked = [opened[0].execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+    assert (len(opened), asked) == (1, ["wal", 2])
+    journal.close()
+
+
 def test_a_batch_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.append([Line("a/1/0", b"kept", 1.0)])
