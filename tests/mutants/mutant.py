@@ -9,7 +9,8 @@ _LIST = Path(__file__).parent / "list.toml"
 
 @dataclass(frozen=True)
 class Mutant:
-    """``breaks`` says what would be wrong; ``rooms`` are folders of tests/unit."""
+    """``breaks`` says what would be wrong; ``rooms`` are folders of tests/unit. ``noticed_by`` is the test that noticed
+    it last, by pytest's name."""
 
     name: str
     breaks: str
@@ -17,6 +18,7 @@ class Mutant:
     old: str
     new: str
     rooms: tuple[str, ...]
+    noticed_by: str
 
     def text(self, root: Path) -> str:
         """The file with the slip in it. Raises ValueError where the line is not there, or more than once."""

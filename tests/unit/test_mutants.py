@@ -24,7 +24,14 @@ def test_its_line_is_there_once_and_becomes_another(mutant: Mutant) -> None:
         compile(text, mutant.file, "exec")  # a slip is no syntax error
 
 
+@pytest.mark.parametrize("mutant", listed(), ids=lambda mutant: mutant.name)
+def test_who_noticed_it_is_a_test_of_its_rooms(mutant: Mutant) -> None:
+    file, _, name = mutant.noticed_by.partition("::")
+    assert [room for room in mutant.rooms if file.startswith(f"tests/unit/{room}/")]
+    assert f"def {name.partition('[')[0]}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
 def test_a_line_that_is_gone_is_told() -> None:
-    gone = Mutant("x", "y", "bridge/errors.py", "no such line", "", ("engine",))
+    gone = Mutant("x", "y", "bridge/errors.py", "no such line", "", ("engine",), "")
     with pytest.raises(ValueError, match="0 times"):
         gone.text(ROOT)
