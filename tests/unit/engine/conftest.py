@@ -39,6 +39,7 @@ def world() -> Iterator[World]:
         thread.join(PATIENCE)
     shutil.rmtree(root)
     assert not [thread.name for thread in left if thread.is_alive()]
+    assert not [*world.kube.faults.let_go, *world.rest.faults.let_go]
 
 
 @pytest.fixture

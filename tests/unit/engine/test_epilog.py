@@ -96,8 +96,9 @@ def test_a_bare_epilog_of_a_job_that_never_was_here(world: World) -> None:
 
 
 def test_a_bare_epilog_without_journal_spares_the_run_that_has_begun_since(world: World) -> None:
-    """slurmctld, having lost the job, may give its number again while the epilog of its abort still works."""
-    node, first, second = world.node(), world.job(), world.job(restart=1)
+    """slurmctld, having lost the job, may give its number again while the epilog of its abort still works. One with
+    GPUs would wait for that at the door."""
+    node, first, second = world.node(), world.job(), world.job(restart=1, gpus=0)
     world.running(node, first)
     node = forgets(world, node)
     listing = world.kube.faults.hold("list_workloads")
