@@ -82,6 +82,7 @@ class Stage:
         self.socket = root / "hook.sock"
         self.home = root / "home"
         self.home.mkdir()
+        self.proc = Path("/proc")
         self.config = root / "bridge.toml"
         self.config.touch()
         os.chown(self.home, ML, ML)
@@ -116,7 +117,7 @@ class Stage:
 
     def hook(self, phase: str, env: dict[str, str], through: str = 'exec "$@"', /, **patience: float) -> Hook:
         places = {"markers": str(self.markers), "socket": str(self.socket), "scontrol": str(self.scontrol)}
-        places["config"] = str(self.config)
+        places |= {"config": str(self.config), "proc": str(self.proc)}
         argv = [sys.executable, "-I", "-S", "-c", _ENTRY % self._before, phase, str(ROOT), json.dumps(places)]
         argv.append(json.dumps({"prolog": 5, "foreign": 5, "epilog": 5, "last_word": 5, **patience}))
         argv = ["/bin/sh", "-c", through, "sh", *argv]

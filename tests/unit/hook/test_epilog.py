@@ -1,10 +1,12 @@
 """The epilog's conversation: the marker goes when, and only when, the daemon says so."""
 
+import os
 import subprocess
 import time
 
 import pytest
 
+from bridge.messages.hook import SCAN_LATE
 from bridge.wire.messages import HookRequest, ScanReply
 from tests.unit.hook.stage import ML, Hook, Stage, needs_root
 
@@ -141,11 +143,28 @@ def test_a_broken_proc_is_an_error_and_not_clean(stage: Stage) -> None:
     hook = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"))
     chat = stage.accepts()
     chat.hears()
-    for question in ({"pods": [""], "devices": []}, {"pods": "x", "devices": []}, {}):
+    ends_the_child = {"pods": [], "devices": [7]}
+    for question in ({"pods": [""], "devices": []}, {"pods": "x", "devices": []}, {}, ends_the_child):
         chat.says("scan", id=1, **question)
         answer = chat.hears()
         assert answer["leftovers"] == []
         assert answer["error"]
+    chat.says("answer", exit=1)
+    assert hook.ends()[0] == 1
+
+
+def test_a_look_that_hangs_is_an_error_and_not_clean(stage: Stage) -> None:
+    mark(stage)
+    stage.daemon_starts()
+    stage.proc = stage.root / "proc"
+    (stage.proc / "1").mkdir(parents=True)
+    os.mkfifo(stage.proc / "1" / "cgroup")  # nobody ever writes into it
+    hook = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"), scan=0.2)
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("scan", id=1, pods=["3c1f6a52-9d0e"], devices=[], uid=None)
+    answer = chat.hears()
+    assert (answer["leftovers"], answer["error"]) == ([], SCAN_LATE.format(seconds=0))
     chat.says("answer", exit=1)
     assert hook.ends()[0] == 1
 

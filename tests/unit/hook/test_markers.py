@@ -49,6 +49,33 @@ def test_symbolic_links_are_not_followed(tmp_path: Path) -> None:
         markers.write(str(tmp_path / "link"), 8, {})
 
 
+def test_a_link_in_the_place_of_a_marker_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text('{"restart": 1, "start": 5}')
+    (tmp_path / "7").symlink_to("other")
+    with pytest.raises(OSError, match="symbolic links"):
+        markers.read(str(tmp_path), 7)
+    assert "symbolic links" in str(markers.remove(str(tmp_path), 7, (1, 5)))
+
+
+def test_a_marker_is_on_the_disk_before_and_behind_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a power cut takes it, or leaves an empty one, and the node's GPUs seem free."""
+    done: list[str] = []
+    sync, rename = os.fsync, os.rename
+
+    def synced(fd: int) -> None:
+        done.append("sync " + Path(os.readlink(f"/proc/self/fd/{fd}")).name)
+        sync(fd)
+
+    def renamed(source: str, target: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+        done.append(f"rename {source} {target}")
+        rename(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    monkeypatch.setattr("bridge.hook.markers.os.fsync", synced)
+    monkeypatch.setattr("bridge.hook.markers.os.rename", renamed)
+    markers.write(str(tmp_path / "runs"), 7, {"restart": 0})
+    assert done == ["sync .7", "rename .7 7", "sync runs"]
+
+
 @needs_root
 @pytest.mark.parametrize(("owner", "mode"), [(ML, 0o755), (0, 0o777), (0, 0o775)])
 def test_a_directory_that_others_write_is_refused(tmp_path: Path, owner: int, mode: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.errors import ConfigError
 from bridge.hook import markers
-from bridge.store.markers import Marker, all_there, marker
+from bridge.store.markers import Marker, all_there, marker, may_name
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,7 @@ from bridge.store.markers import Marker, all_there, marker
         ({"restart": 2, "start": 5, "uid": 2001, "end": "soon"}, Marker(2, 5, 2001)),
         ({"restart": 2, "start": 5, "uid": 2001}, Marker(2, 5, 2001, gpus=True)),
         ({"restart": 0, "start": None, "uid": None}, Marker(0, 0, None)),
+        ({"restart": 2, "start": 5, "uid": "2001"}, Marker(2, 5, None)),
         ({"restart": "0", "start": 5}, None),
     ],
 )
@@ -43,3 +44,10 @@ def test_a_missing_directory_has_no_marker_and_an_unreadable_one_is_said(tmp_pat
     (tmp_path / "7").mkdir()
     with pytest.raises(ConfigError, match="the run marker cannot be read"):
         marker(tmp_path, 7)
+
+
+def test_a_marker_that_cannot_be_read_may_name_any_run(tmp_path: Path) -> None:
+    markers.write(str(tmp_path / "runs"), 7, {"restart": 2, "start": 5})
+    (tmp_path / "runs" / "8").mkdir()
+    named = {(job, run): may_name(tmp_path / "runs", job, run) for job in (7, 8, 9) for run in (None, (2, 5), (1, 5))}
+    assert [key for key, may in named.items() if may] == [(7, None), (7, (2, 5)), (8, None), (8, (2, 5)), (8, (1, 5))]
