@@ -142,6 +142,13 @@ def test_a_proof_that_comes_while_the_node_is_being_drained_lifts_that_drain() -
     assert story.run.phase is Phase.RELEASED and story.run.resume is Effort.DONE
 
 
+def test_what_is_proven_is_not_told_as_unproven_while_the_drain_is_being_lifted() -> None:
+    story = Story(allocation(("compute1",)), administrator()).began().tell(events.EpilogBegan(100.0))
+    story.after(story.config.timing.epilog_deadline).tell(events.Scanned(story.at, ()))
+    story.tell(events.Drained(story.at)).after(drain.PATIENCE)
+    assert story.wants(do.ResumeNode) and story.run.epilog_answer is None
+
+
 def test_a_drain_that_somebody_else_set_is_never_lifted(world: World, node: Node) -> None:
     job = world.job()
     unproven(node, job)

@@ -214,6 +214,39 @@ def test_a_job_without_gpus_beside_a_run_is_no_sign_of_its_end(world: World) -> 
     assert [node.epilog(job).exit() for job in (training, beside)] == [0, 0]
 
 
+def test_a_job_with_gpus_is_none_for_a_run_without(world: World) -> None:
+    node, training, beside = world.node(), world.job(id=7, gpus=0), world.job(id=8)
+    world.running(node, training)
+    assert node.prolog(beside).exit() == 0
+    assert node.run(training).phase is Phase.RUNNING
+    assert [node.epilog(job).exit() for job in (training, beside)] == [0, 0]
+
+
+def test_a_damaged_marker_of_a_run_that_the_journal_knows_says_nothing_against_it(world: World) -> None:
+    node, training, job = world.node(), world.job(gpus=0), world.job(id=8)
+    world.running(node, training)
+    node.markers[training.id] = None
+    node.stop()
+    node = world.successor(node)
+    assert node.prolog(job).exit() == 0
+    assert node.run(training).phase is Phase.RUNNING
+    assert [node.epilog(each).exit() for each in (training, job)] == [0, 0]
+
+
+def test_a_job_id_that_comes_back_waits_for_the_epilog_of_its_earlier_run(world: World) -> None:
+    """Without GPUs no other job would have to."""
+    node, old, new = world.node(), world.job(gpus=0), world.job(gpus=0, start=1_800_000_000)
+    world.running(node, old)
+    epilog = node.epilog(old, may_scan=False)
+    assert epilog.asked_to_scan.wait(5)
+    hook = node.prolog(new)
+    eventually(lambda: node.engine.waiting_hooks == 2)
+    assert node.run(old).mark.start == old.start
+    epilog.may_scan.set()
+    assert (epilog.exit(), hook.exit(), node.run(new).mark.start) == (0, 0, new.start)
+    assert node.epilog(new).exit() == 0
+
+
 def test_a_job_id_that_comes_back_is_another_run(world: World) -> None:
     node, old = world.node(), world.job()
     world.running(node, old)

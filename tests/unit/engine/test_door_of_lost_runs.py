@@ -49,6 +49,15 @@ def test_a_lost_run_without_gpus_is_not_ended_by_a_job_that_gets_some(world: Wor
     assert [node.epilog(each).exit() for each in (job, beside)] == [0, 0]
 
 
+def test_a_lost_run_with_gpus_is_not_ended_by_a_job_without(world: World) -> None:
+    node, training, beside = world.node(), world.job(), world.job(id=8, gpus=0)
+    world.running(node, training)
+    node = world.anew(node)
+    assert node.prolog(beside).answer()["released"] == []
+    assert 7 in node.markers and len(world.workloads()) == 2
+    assert [node.epilog(each).exit() for each in (beside, training)] == [0, 0]
+
+
 def test_a_lost_run_whose_own_hook_is_here_is_not_ended_by_another(world: World) -> None:
     """Its epilog knows more of it than the marker."""
     node, earlier, job = world.node(), world.job(), world.job(id=8)

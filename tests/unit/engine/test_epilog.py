@@ -153,6 +153,16 @@ def test_the_epilog_of_a_run_that_a_restored_journal_does_not_know(
     assert epilog.scanned, "its processes are looked for, too"
 
 
+def test_an_epilog_ends_every_run_of_its_job(world: World) -> None:
+    """Of the one that it names the journal knows nothing, and of the other no epilog ever came."""
+    node, first = world.node(), world.job()
+    world.running(node, first)
+    assert node.epilog(world.job(restart=1)).exit() == 0
+    assert node.run(first).phase is not Phase.RUNNING
+    assert node.epilog(first).exit() == 0
+    world.left_nothing()
+
+
 # -- twice, early
 
 

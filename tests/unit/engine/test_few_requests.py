@@ -85,6 +85,16 @@ def test_a_pod_without_its_labels_is_found_on_its_node() -> None:
     assert "pod" not in kube.faults.calls
 
 
+def test_a_pod_that_is_bound_to_no_node_is_found_by_its_name() -> None:
+    """It may still be let through."""
+    kube, story = FakeKubernetes(), batch(1).created()
+    prove = do.ProveGone(story.run.name, "slurm-demo-7-0-worker-0", "compute1", 0)
+    kube.put("pod", pod_object("pod-0", node=""))
+    assert isinstance(work(kube, prove, story), events.PodsRemain)
+    kube.remove("pod", NAMESPACE, "slurm-demo-7-0-worker-0")
+    assert isinstance(work(kube, prove, story), events.PodsClear)
+
+
 def test_a_pod_that_is_not_there_when_it_is_deleted_is_proven_gone() -> None:
     story = member().began()
     event = work(FakeKubernetes(), do.DeletePod("slurm-demo-7-0-worker-1", "pod-1", 0), story)

@@ -42,6 +42,23 @@ def test_the_gate_is_opened_once_for_the_own_pod_only() -> None:
     assert not story.wants(do.OpenGate), "a pod made again later stays behind its gate"
 
 
+def test_no_gate_is_opened_for_a_pod_that_is_gone() -> None:
+    story = batch().created().sees(pod(0))
+    story.tell(events.PodGone(story.at, 0, "another-pod"))
+    assert story.wants(do.OpenGate), "what is gone was another pod of that rank"
+    story.tell(events.PodGone(story.at, 0, "pod-0"))
+    assert not story.wants(do.OpenGate)
+
+
+def test_a_pod_of_a_rank_that_the_run_does_not_have_is_none_of_its_pods() -> None:
+    assert list(batch().created().sees(pod(0), pod(2)).run.pods) == [0]
+
+
+def test_another_workload_of_that_name_says_nothing_about_this_one() -> None:
+    story = batch().created().workload(uid="another", deleting=True)
+    assert (story.run.workload, story.run.workload_uid) == (Workload.LIVE, "job-uid")
+
+
 def test_no_gate_is_opened_for_a_pod_that_is_on_its_way_out() -> None:
     assert batch().created().sees(pod(0)).wants(do.OpenGate)
     assert not batch().created().sees(pod(0, deleting=True)).wants(do.OpenGate)
@@ -124,6 +141,21 @@ def test_a_job_fault_tells_cancels_deletes_and_only_then_answers() -> None:
     story.tell(events.Cancelled(story.at))
     assert story.run.prolog_answer is not None
     assert (story.run.prolog_answer.exit, story.run.prolog_answer.output) == (0, "/home/ml/slurm-7.out")
+
+
+def test_what_was_deleted_for_a_verdict_is_not_made_again() -> None:
+    story = batch(1).created().sees(pulling(0, NOT_FOUND)).after(21)
+    story.tell(events.WorkloadDeleted(story.at, "job-uid")).tell(events.WorkloadGone(story.at))
+    assert story.answer() is None
+    assert not story.wants(do.CreateWorkload) and not story.wants(do.DeleteWorkload)
+
+
+def test_a_workload_that_may_have_been_made_is_deleted_for_a_verdict() -> None:
+    """The answer to its creation is not there yet."""
+    story = batch().began().learned()
+    assert story.wants(do.CreateWorkload)
+    story.tell(events.JobLearned(story.at, record(states=frozenset({"CANCELLED", "COMPLETING"}))))
+    assert story.wants(do.DeleteWorkload) and not story.wants(do.CreateWorkload)
 
 
 def test_a_job_that_could_not_be_cancelled_gets_no_line_in_its_output_file() -> None:
@@ -225,6 +257,14 @@ def test_a_member_lets_go_when_the_workload_is_taken_back() -> None:
     assert story.answer() is None
     story.workload(deleting=True)
     assert story.run.prolog_answer is not None and story.run.prolog_answer.exit == 0
+
+
+def test_a_member_at_fault_neither_tells_slurmctld_nor_takes_the_workload_away() -> None:
+    """Its batch node does both, where the fault is not this node's alone."""
+    story = member().began().workload().sees(pod(1))
+    story.tell(events.NodeAccused(story.at, "the Node compute2 is another machine")).counted()
+    assert story.judgement() is not None and story.run.reporting
+    assert not story.wants(do.Report) and not story.wants(do.DeleteWorkload)
 
 
 def test_a_member_asks_neither_slurmctld_nor_the_whole_gang() -> None:

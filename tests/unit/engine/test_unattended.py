@@ -65,6 +65,12 @@ def test_a_training_at_work_goes_on_whatever_the_old_journal_says() -> None:
     assert story.replayed() == story.run
 
 
+def test_its_node_is_not_judged() -> None:
+    """By a journal that may be old the training is at work, and its kubelet busy."""
+    story = taken_up(member().began().workload().sees(pod(1)))
+    assert not story.wants(do.LookAtNode)
+
+
 def test_what_its_pods_once_waited_for_judges_nothing() -> None:
     story = batch().created().sees(pulling(0, "not found"), pod(1))
     assert story.run.suspicions

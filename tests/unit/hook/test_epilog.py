@@ -106,6 +106,20 @@ def test_an_abort_with_nothing_but_a_number_mints_no_token_and_writes_nothing_as
     assert not output.exists()
 
 
+def test_where_slurmd_and_the_marker_name_different_owners_nothing_is_written_as_either(stage: Stage) -> None:
+    output = stage.home / "slurm-7.out"
+    stage.daemon_starts()
+    for owner in (ML, ML + 1):
+        output.unlink(missing_ok=True)
+        mark(stage, content=f'{{"uid": {owner}}}')
+        hook = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"))
+        chat = stage.accepts()
+        chat.hears()
+        chat.says("answer", exit=0, message="gone", output=str(output), released=[7])
+        assert hook.ends() == (0, "")
+        assert output.exists() == (owner == ML)
+
+
 def test_a_second_epilog_has_nothing_to_prove(stage: Stage) -> None:
     assert stage.hook("epilog", stage.job()).ends() == (0, "")
 

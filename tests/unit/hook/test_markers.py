@@ -63,7 +63,7 @@ def test_a_marker_is_on_the_disk_before_and_behind_its_name(tmp_path: Path, monk
     sync, rename = os.fsync, os.rename
 
     def synced(fd: int) -> None:
-        done.append("sync " + Path(os.readlink(f"/proc/self/fd/{fd}")).name)
+        done.append("sync " + Path(f"/proc/self/fd/{fd}").readlink().name)
         sync(fd)
 
     def renamed(source: str, target: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:

@@ -15,14 +15,14 @@ UNDERSCORED = POD.replace("-", "_")
 
 
 def process(
-    proc: Path, pid: int, cgroup: str = "0::/\n", uid: int = 0, state: str = "S (sleeping)", effective: int | None = None
+    proc: Path, pid: int, cgroup: str = "0::/\n", uid: int = 0, state: str = "S (sleeping)", acting: int | None = None
 ) -> Path:
-    """One process of a made-up /proc; ``effective`` is its effective uid where that is another one."""
+    """One process of a made-up /proc; ``acting`` is its effective uid where that is another one."""
     place = proc / str(pid)
     (place / "fd").mkdir(parents=True)
     (place / "task" / str(pid)).mkdir(parents=True)
     (place / "cgroup").write_text(cgroup)
-    status = f"Name:\tpython3\nState:\t{state}\nUid:\t{uid}\t{effective or uid}\t{uid}\t{uid}\n"
+    status = f"Name:\tpython3\nState:\t{state}\nUid:\t{uid}\t{acting or uid}\t{uid}\t{uid}\n"
     (place / "status").write_text(status)
     (place / "task" / str(pid) / "status").write_text(status)
     return place
@@ -104,7 +104,7 @@ def test_a_device_is_known_by_its_number_and_its_holder_by_the_uid(proc: Path) -
 @pytest.mark.parametrize("owner", [ML, None])
 def test_a_holder_is_its_users_by_any_of_its_uids(proc: Path, owner: int | None) -> None:
     """What root has started may act as the user, and the other way round."""
-    (process(proc, 40, uid=0, effective=ML) / "fd/7").symlink_to("/dev/null")
+    (process(proc, 40, uid=0, acting=ML) / "fd/7").symlink_to("/dev/null")
     assert [item["pid"] for item in scan.leftovers([], ["/dev/null"], owner, str(proc))] == [40]
 
 

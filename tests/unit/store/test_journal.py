@@ -26,8 +26,8 @@ def test_lines_come_back_in_order_after_reopening(tmp_path: Path) -> None:
 
 
 def test_sqlite_is_told_to_sync_each_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two is FULL: in WAL mode, less than that leaves the last commits to the kernel's memory and a power cut takes them
-    (https://www.sqlite.org/pragma.html#pragma_synchronous)."""
+    """Two is FULL: in WAL mode, less than that leaves the last commits in the kernel's memory, and a power cut takes
+    them (https://www.sqlite.org/pragma.html#pragma_synchronous)."""
     opened: list[sqlite3.Connection] = []
     connect = sqlite3.connect
 
