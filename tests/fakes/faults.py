@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event
 
-
 _HELD = 10.0  # seconds after which a call that is held goes on, so that a test that is red ends
 
 
