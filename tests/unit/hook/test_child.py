@@ -44,6 +44,14 @@ def test_a_killed_one_is_no_answer() -> None:
         child.start(die, 5).reply()
 
 
+def test_half_a_reply_is_none() -> None:
+    ours, theirs = os.pipe()
+    os.write(theirs, b"4711\n10\nhalf of")
+    os.close(theirs)
+    with pytest.raises(child.DiedError, match="in the middle of its work"):
+        child.Child(ours, 5).reply()
+
+
 def test_a_stopped_one_is_late_and_killed() -> None:
     def stop() -> bytes:
         os.kill(os.getpid(), signal.SIGSTOP)

@@ -185,7 +185,7 @@ def test_a_look_that_hangs_is_an_error_and_not_clean(stage: Stage) -> None:
 
 def failed(stage: Stage, **patience: float) -> Hook:
     """The epilog was told that its run is not proven gone."""
-    mark(stage)
+    mark(stage, content='{"restart": 2, "start": 1700000000}')
     stage.daemon_starts()
     hook = stage.hook("epilog", stage.job(SLURMD_NODENAME="n2"), **patience)
     chat = stage.accepts()
@@ -207,7 +207,7 @@ def test_a_failed_epilog_leaves_somebody_behind_who_scans_on(stage: Stage) -> No
     stays = stage.accepts()
     asked = stays.hears()
     assert (asked["phase"], asked["lingers"], asked["token"]) == ("epilog", True, None)
-    assert asked["env"]["SLURM_JOB_ID"] == "7"
+    assert (asked["env"]["SLURM_JOB_ID"], asked["marker"]) == ("7", {"restart": 2, "start": 1700000000})
     stays.says("hello", v=1, deadline=60)
     stays.says("scan", id=1, pods=[], devices=[], uid=None)
     assert stays.hears()["leftovers"] == []
@@ -222,4 +222,17 @@ def test_the_one_left_behind_asks_again_until_it_is_proven(stage: Stage) -> None
         stays = stage.accepts()
         assert stays.hears()["lingers"] is True
         stays.says("answer", exit=code, message=None, output=None, released=[7] if code == 0 else [])
+    assert is_unmarked(stage)
+
+
+def test_the_one_left_behind_outlives_a_daemon_that_says_nothing_for_long(stage: Stage) -> None:
+    assert failed(stage, again=0.01, epilog=0.3).ends()[0] == 1
+    end = time.monotonic() + 1.0  # three times its patience, and it goes on asking
+    while time.monotonic() < end:
+        mute = stage.accepts()
+        mute.hears()
+        mute.hangs_up()
+    stays = stage.accepts()
+    stays.hears()
+    stays.says("answer", exit=0, message=None, output=None, released=[7])
     assert is_unmarked(stage)

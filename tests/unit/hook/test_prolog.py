@@ -46,6 +46,19 @@ def test_a_job_of_ours_is_told_whole_and_marked_before_anybody_is_asked(stage: S
     assert stage.marked() == ["7"]
 
 
+def test_a_marker_says_which_run_of_the_job_it_is_and_whether_it_may_have_gpus(stage: Stage) -> None:
+    """By this alone the door knows what a run holds whose journal is lost."""
+    stage.daemon_starts()
+    env = stage.job(SLURMD_NODENAME="n2", SLURM_JOB_RESTART_COUNT="2", SLURM_JOB_GPUS="0,1")
+    hook = stage.hook("prolog", env)
+    chat = stage.accepts()
+    marker = json.loads((stage.markers / "7").read_text())
+    assert (marker["restart"], marker["start"], marker["gpus"]) == (2, 1_700_000_000, True)
+    chat.hears()
+    chat.says("answer", exit=0)
+    assert hook.ends() == (0, "")
+
+
 @pytest.mark.parametrize("through", ['exec "$@" <&- >&- 2>&-', 'exec "$@" >&-', 'ulimit -n 12; exec "$@"'])
 def test_neither_closed_nor_few_descriptors_change_what_it_asks(stage: Stage, through: str) -> None:
     stage.spec("kind: ContainerJob\n")
@@ -275,6 +288,33 @@ def test_and_without_it_the_last_known_state_is_said(stage: Stage) -> None:
     assert code == 1
     assert "no verdict in its own time" in said
     assert "last known: image x still pulling on n2" in said
+
+
+def test_its_last_word_is_the_last_one(stage: Stage) -> None:
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"), margin=0.1, last_word=0.2)
+    for _ in range(2):
+        chat = stage.accepts()
+        chat.hears()
+        chat.says("hello", v=1, deadline=0.1)
+    code, said = hook.ends()
+    assert (code, "no verdict in its own time" in said) == (1, True)
+    with pytest.raises(TimeoutError):
+        stage.accepts(0.05)
+
+
+def test_a_daemon_that_begins_anew_gets_no_more_time(stage: Stage) -> None:
+    """Slurm's own clock goes on."""
+    stage.daemon_starts()
+    hook = stage.hook("prolog", stage.job(SLURMD_NODENAME="n2"), margin=0.1, last_word=0.2)
+    for remaining in (0.3, 60):
+        chat = stage.accepts()
+        chat.hears()
+        chat.says("hello", v=1, remaining=remaining)
+        if remaining < 60:
+            chat.hangs_up()
+    code, said = hook.ends()
+    assert (code, "no verdict in its own time" in said) == (1, True)
 
 
 def test_exit_1_says_the_daemons_sentence(stage: Stage) -> None:

@@ -47,12 +47,21 @@ def test_what_scontrol_complains_of_is_told_and_the_prolog_ends_well(stage: Stag
     assert code == 0 and "job 7 is not requeued: scontrol requeue said: slurm_suspend error: no such job" in said
 
 
-def ordered(stage: Stage, order: dict[str, object], script: str) -> tuple[int, str]:
+@needs_root
+def test_nothing_is_requeued_as_root(stage: Stage) -> None:
+    """Who may requeue anybody's job."""
+    job = stage.job(SLURM_JOB_UID="0", SLURM_JOB_GID="0", SLURM_JOB_USER="root")
+    code, said = ordered(stage, {"job": "7", "hold": False}, f"/usr/bin/touch {stage.home}/asked", job)
+    assert code == 0 and "job 7 is not requeued" in said
+    assert not (stage.home / "asked").exists()
+
+
+def ordered(stage: Stage, order: dict[str, object], script: str, job: dict[str, str] | None = None) -> tuple[int, str]:
     """The hook's exit code and words when the daemon's answer orders this."""
     stage.spec()
     stage.scontrol_says(f'case "$1" in token) echo SLURM_JWT=t;; *) {script};; esac')
     stage.daemon_starts()
-    hook = stage.hook("prolog", stage.job())
+    hook = stage.hook("prolog", job or stage.job())
     chat = stage.accepts()
     chat.hears()
     chat.says("answer", exit=0, message=None, output=None, released=[], requeue=order)

@@ -63,6 +63,12 @@ def test_owners_that_no_token_is_minted_for(stage: Stage, user: str) -> None:
         mint(stage, SLURM_JOB_USER=user)
 
 
+def test_root_gets_none_by_another_name(stage: Stage) -> None:
+    stage.scontrol_says("echo SLURM_JWT=mighty")
+    with pytest.raises(token.NoTokenError):
+        mint(stage, SLURM_JOB_USER="toor", SLURM_JOB_UID="0")
+
+
 def test_without_scontrol(stage: Stage) -> None:
     with pytest.raises(token.NoTokenError):
         mint(stage)

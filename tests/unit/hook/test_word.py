@@ -3,6 +3,7 @@
 import pytest
 
 from bridge.hook import word
+from bridge.hook.job import Job
 from bridge.slurm import comment as daemon
 
 
@@ -27,6 +28,10 @@ from bridge.slurm import comment as daemon
 def test_both_sides_find_the_same_path(extra: str, comment: str, path: str | None) -> None:
     assert word.spec_path(extra, comment) == path
     assert daemon.spec_path(extra, comment) == path
+
+
+def test_the_hook_takes_each_field_for_what_it_is() -> None:
+    assert Job({b"SLURM_JOB_COMMENT": b"k8s=comment", b"SLURM_JOB_EXTRA": b"k8s=extra"}).spec == b"extra"
 
 
 def test_a_word_without_a_path_is_still_ours() -> None:
