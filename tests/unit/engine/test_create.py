@@ -4,6 +4,7 @@ import copy
 
 import pytest
 
+from bridge import wellknown
 from bridge.engine import events
 from bridge.engine.state import Workload
 from bridge.errors import Unavailable
@@ -51,6 +52,19 @@ def test_what_was_made_without_an_answer_is_found_where_it_fills_the_quota(world
     assert world.calls("create_workload") == 2
     assert node.epilog(job).exit() == 0
     assert not world.kube.all("workload")
+
+
+def test_what_another_run_has_made_under_the_name_is_no_lost_answer_either(world: World) -> None:
+    """Though it fills the quota: the job is not let through to pods of another start."""
+    node, old = world.node(), world.job()
+    world.running(node, old)
+    world.kube.quota = 1
+    (workload,) = world.kube.all("workload")
+    workload["metadata"]["annotations"][wellknown.ANNOTATION_START] = "1"
+    world.kube.put("workload", workload)
+    node = world.wiped(node)
+    assert "exceeded quota: q" in node.prolog(old).answer()["message"]
+    assert node.run(old).workload_uid != workload["metadata"]["uid"]
 
 
 def test_a_quota_that_others_fill_is_the_jobs_fault(world: World) -> None:

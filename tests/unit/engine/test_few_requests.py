@@ -117,6 +117,27 @@ def test_the_watch_tells_what_was_deleted_and_what_vanished() -> None:
     assert told == [("u", True), ("u", False)]
 
 
+@pytest.mark.parametrize("start", [START, START + 60])
+def test_the_watch_tells_of_the_workload_of_this_start_alone(start: int) -> None:
+    """What has its name may be of a run of before, which is on its way out."""
+    kube, posted, story = FakeKubernetes(), list[events.Event](), batch(1).created()
+    other = {"metadata": {"name": "w", "uid": "u", "annotations": {wellknown.ANNOTATION_START: str(start)}}}
+    changes = [Observation(Change.SEEN, other), Observation(Change.GONE, other)]
+    kube.watch_workload = lambda *_: iter(changes)  # type: ignore[method-assign]
+    work(kube, do.WatchWorkload(story.run.name), story, posted.append)
+    assert len(posted) == (2 if start == START else 0)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_workload_that_was_known_and_is_in_no_list_is_gone(known: bool) -> None:
+    """Nobody watched while it went; one that this node knows nothing of may be about to be made."""
+    kube, posted = FakeKubernetes(), list[events.Event]()
+    story = batch(1).created() if known else member().began()
+    kube.watch_workload = lambda *_: iter([Observation(Change.SYNCED, {})])  # type: ignore[method-assign]
+    work(kube, do.WatchWorkload(story.run.name), story, posted.append)
+    assert [type(event) for event in posted] == ([events.WorkloadGone] if known else [])
+
+
 def test_only_a_release_is_content_with_what_the_api_server_remembers() -> None:
     """It has `ProveGone`. A prolog has none; nor has what a daemon without a journal found."""
     kube, asked = FakeKubernetes(), list[object]()

@@ -31,6 +31,8 @@ def test_nothing_is_created_before_slurmctld_and_node_have_spoken() -> None:
     assert not story.wants(do.CreateWorkload)
     story.tell(events.NodeProven(story.at, 2))
     assert len(story.wants(do.CreateWorkload)) == 1
+    story = batch().began().tell(events.NodeProven(100.0, 2))
+    assert not story.wants(do.CreateWorkload) and story.judgement() is None and not story.run.manifest
 
 
 def test_the_gate_is_opened_once_for_the_own_pod_only() -> None:

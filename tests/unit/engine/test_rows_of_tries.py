@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -31,9 +32,14 @@ def works(kube: FakeKubernetes) -> dict[type[do.Activity], Work]:
     return works | ReleaseWork(CONFIG, kube, "compute1", list).works()
 
 
-def work(kube: FakeKubernetes, activity: do.Activity, story: Story) -> events.Event | None:
-    """One try of an activity."""
-    return works(kube)[type(activity)](Task(story.run, activity, lambda _event: None))
+def work(
+    kube: FakeKubernetes,
+    activity: do.Activity,
+    story: Story,
+    post: Callable[[events.Event], None] = lambda _event: None,
+) -> events.Event | None:
+    """One try of an activity; ``post`` takes what it tells on the way."""
+    return works(kube)[type(activity)](Task(story.run, activity, post))
 
 
 def met(kube: FakeKubernetes, activity: do.Activity, story: Story) -> str:
@@ -94,6 +100,14 @@ def test_a_workload_of_another_start_or_spec_is_no_lost_answer(differs: str) -> 
     older = json.loads(story.run.manifest)
     older["metadata"]["namespace"] = NAMESPACE
     older["metadata"]["annotations"][differs] = "1"
+    kube.put("workload", older)
+    assert met(kube, do.CreateWorkload(story.run.manifest, 0), story) == "predecessor"
+
+
+def test_a_workload_that_is_being_deleted_is_no_lost_answer() -> None:
+    kube, story = FakeKubernetes(), batch(1).began().learned()
+    older = json.loads(story.run.manifest)
+    older["metadata"] |= {"namespace": NAMESPACE, "deletionTimestamp": "2026-01-01T00:00:00Z"}
     kube.put("workload", older)
     assert met(kube, do.CreateWorkload(story.run.manifest, 0), story) == "predecessor"
 
