@@ -128,6 +128,17 @@ def test_the_watch_tells_of_the_workload_of_this_start_alone(start: int) -> None
     assert len(posted) == (2 if start == START else 0)
 
 
+@pytest.mark.parametrize("start", [START, START + 60])
+def test_the_watch_tells_of_the_pods_of_this_start_alone(start: int) -> None:
+    kube, posted, story = FakeKubernetes(), list[events.Event](), batch(1).created()
+    other = pod_object("u")
+    other["metadata"]["annotations"] = {wellknown.ANNOTATION_START: str(start)}  # type: ignore[index]
+    changes = [Observation(Change.SEEN, other), Observation(Change.GONE, other)]
+    kube.watch_pods = lambda *_: iter(changes)  # type: ignore[method-assign]
+    work(kube, do.WatchPods(story.run.name, ""), story, posted.append)
+    assert len(posted) == (2 if start == START else 0)
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_a_workload_that_was_known_and_is_in_no_list_is_gone(known: bool) -> None:
     """Nobody watched while it went; one that this node knows nothing of may be about to be made."""
