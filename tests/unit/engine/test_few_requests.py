@@ -139,6 +139,17 @@ def test_the_watch_tells_of_the_pods_of_this_start_alone(start: int) -> None:
     assert len(posted) == (2 if start == START else 0)
 
 
+def test_a_pod_that_was_known_and_is_in_no_list_has_left_our_sight() -> None:
+    """A daemon that begins knows it from its journal; whether it is gone from the node is not proven by that."""
+    kube, posted, story = FakeKubernetes(), list[events.Event](), batch().created().sees(ready(0), ready(1))
+    seen = pod_object("pod-1", node="compute2", **{wellknown.OPERATOR_LABEL_INDEX: "1"})
+    changes = [Observation(Change.SEEN, seen), Observation(Change.SYNCED, {})]
+    kube.watch_pods = lambda *_: iter(changes)  # type: ignore[method-assign]
+    work(kube, do.WatchPods(story.run.name, ""), story, posted.append)
+    gone = [(event.rank, event.uid, event.proven) for event in posted if isinstance(event, events.PodGone)]
+    assert gone == [(0, "pod-0", False)]
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_a_workload_that_was_known_and_is_in_no_list_is_gone(known: bool) -> None:
     """Nobody watched while it went; one that this node knows nothing of may be about to be made."""
