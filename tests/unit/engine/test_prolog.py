@@ -261,6 +261,11 @@ def test_a_member_lets_go_when_the_workload_is_taken_back() -> None:
     assert story.run.prolog_answer is not None and story.run.prolog_answer.exit == 0
 
 
+def test_a_member_is_not_drained_for_a_fault_that_all_share() -> None:
+    story = member().began().tell(events.ServerDown(100.0, "the API server has been away for 10 min", "api-down"))
+    assert story.run.prolog_answer == Answer(0, "the API server has been away for 10 min")
+
+
 def test_a_member_at_fault_neither_tells_slurmctld_nor_takes_the_workload_away() -> None:
     """Its batch node does both, where the fault is not this node's alone."""
     story = member().began().workload().sees(pod(1))
