@@ -17,31 +17,17 @@ from bridge.engine.node_work import NodeWork
 from bridge.engine.replacing import replace
 from bridge.engine.state import Phase, Unattended, new_run
 from bridge.errors import NotFound, Unavailable
-from bridge.kube.api import Change, Observation
 from tests.fakes.kubelet import FakeKubelet
 from tests.fakes.kubernetes import FakeKubernetes
 
-from .story import CONFIG, START, Story, allocation, batch, member, ready
-from .test_rows_of_tries import work
+from .story import CONFIG, Story, allocation, batch, member, ready
+from .trying import pod_object, work
 
 NAMESPACE = CONFIG.kubernetes.namespace
 NODE = {
     "metadata": {"name": "compute2"},
     "status": {"nodeInfo": {"bootID": "boot"}, "allocatable": {"nvidia.com/gpu": "2"}},
 }
-
-
-def pod_object(uid: str, node: str = "compute1", **labels: str) -> dict[str, object]:
-    """A worker of the run, as the API server has it."""
-    told = {wellknown.LABEL_RUN: "slurm-demo-7-0", wellknown.OPERATOR_LABEL_INDEX: "0"} | labels
-    metadata = {
-        "name": "slurm-demo-7-0-worker-0",
-        "namespace": NAMESPACE,
-        "uid": uid,
-        "labels": told,
-        "annotations": {wellknown.ANNOTATION_START: str(START)},
-    }
-    return {"metadata": metadata, "spec": {"nodeName": node, "containers": [{"name": "pytorch"}]}, "status": {}}
 
 
 # -- the proof of release
@@ -75,7 +61,7 @@ def test_a_pod_without_its_labels_is_found_on_its_node() -> None:
     kube, story = FakeKubernetes(), batch(1).created().sees(ready(0))
     prove = do.ProveGone(story.run.name, "", "compute1", 0)
     stripped = pod_object("pod-0")
-    stripped["metadata"]["labels"] = {}  # type: ignore[index]
+    stripped["metadata"]["labels"] = {}
     kube.put("pod", stripped)
     assert isinstance(work(kube, prove, story), events.PodsRemain)
     kube.put("pod", pod_object("of another run", **{wellknown.LABEL_RUN: "slurm-demo-8-0"}))
@@ -99,65 +85,6 @@ def test_a_pod_that_is_not_there_when_it_is_deleted_is_proven_gone() -> None:
     story = member().began()
     event = work(FakeKubernetes(), do.DeletePod("slurm-demo-7-0-worker-1", "pod-1", 0), story)
     assert isinstance(event, events.PodGone) and event.proven
-
-
-def test_the_watch_tells_what_was_deleted_and_what_vanished() -> None:
-    """Of a pod that vanished in a gap the API server tells nothing; its name and uid are all there is."""
-    kube, posted = FakeKubernetes(), list[events.Event]()
-    whole, deleted = pod_object("u"), copy.deepcopy(pod_object("u"))
-    deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"  # type: ignore[index]
-    vanished = {"metadata": {"name": "slurm-demo-7-0-worker-0", "namespace": NAMESPACE, "uid": "u"}}
-    for gone in (deleted, vanished):
-        changes = [Observation(Change.SEEN, whole), Observation(Change.GONE, gone)]
-        kube.watch_pods = lambda *_, told=changes: iter(told)  # type: ignore[method-assign]
-        activity = do.WatchPods("slurm-demo-7-0", "")
-        works = ClusterWork(CONFIG, kube, LogHub(kube), tuple).works()
-        works[do.WatchPods](Task(batch(1).began().run, activity, posted.append))
-    told = [(event.uid, event.proven) for event in posted if isinstance(event, events.PodGone)]
-    assert told == [("u", True), ("u", False)]
-
-
-@pytest.mark.parametrize("start", [START, START + 60])
-def test_the_watch_tells_of_the_workload_of_this_start_alone(start: int) -> None:
-    """What has its name may be of a run of before, which is on its way out."""
-    kube, posted, story = FakeKubernetes(), list[events.Event](), batch(1).created()
-    other = {"metadata": {"name": "w", "uid": "u", "annotations": {wellknown.ANNOTATION_START: str(start)}}}
-    changes = [Observation(Change.SEEN, other), Observation(Change.GONE, other)]
-    kube.watch_workload = lambda *_: iter(changes)  # type: ignore[method-assign]
-    work(kube, do.WatchWorkload(story.run.name), story, posted.append)
-    assert len(posted) == (2 if start == START else 0)
-
-
-@pytest.mark.parametrize("start", [START, START + 60])
-def test_the_watch_tells_of_the_pods_of_this_start_alone(start: int) -> None:
-    kube, posted, story = FakeKubernetes(), list[events.Event](), batch(1).created()
-    other = pod_object("u")
-    other["metadata"]["annotations"] = {wellknown.ANNOTATION_START: str(start)}  # type: ignore[index]
-    changes = [Observation(Change.SEEN, other), Observation(Change.GONE, other)]
-    kube.watch_pods = lambda *_: iter(changes)  # type: ignore[method-assign]
-    work(kube, do.WatchPods(story.run.name, ""), story, posted.append)
-    assert len(posted) == (2 if start == START else 0)
-
-
-def test_a_pod_that_was_known_and_is_in_no_list_has_left_our_sight() -> None:
-    """A daemon that begins knows it from its journal; whether it is gone from the node is not proven by that."""
-    kube, posted, story = FakeKubernetes(), list[events.Event](), batch().created().sees(ready(0), ready(1))
-    seen = pod_object("pod-1", node="compute2", **{wellknown.OPERATOR_LABEL_INDEX: "1"})
-    changes = [Observation(Change.SEEN, seen), Observation(Change.SYNCED, {})]
-    kube.watch_pods = lambda *_: iter(changes)  # type: ignore[method-assign]
-    work(kube, do.WatchPods(story.run.name, ""), story, posted.append)
-    gone = [(event.rank, event.uid, event.proven) for event in posted if isinstance(event, events.PodGone)]
-    assert gone == [(0, "pod-0", False)]
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_a_workload_that_was_known_and_is_in_no_list_is_gone(known: bool) -> None:
-    """Nobody watched while it went; one that this node knows nothing of may be about to be made."""
-    kube, posted = FakeKubernetes(), list[events.Event]()
-    story = batch(1).created() if known else member().began()
-    kube.watch_workload = lambda *_: iter([Observation(Change.SYNCED, {})])  # type: ignore[method-assign]
-    work(kube, do.WatchWorkload(story.run.name), story, posted.append)
-    assert [type(event) for event in posted] == ([events.WorkloadGone] if known else [])
 
 
 def test_only_a_release_is_content_with_what_the_api_server_remembers() -> None:

@@ -11,7 +11,7 @@ from bridge.errors import Forbidden
 from tests.fakes.kubernetes import FakeKubernetes
 
 from .story import batch
-from .test_rows_of_tries import met, work
+from .trying import met, work
 from .world import NAMESPACE
 
 _DENIED = Forbidden("denied request: delete-workload: the workload does not name this node", status=403)

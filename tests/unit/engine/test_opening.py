@@ -12,9 +12,7 @@ from bridge.job.gate import opening
 from tests.fakes.kubernetes import FakeKubernetes
 
 from .story import Story, batch, pod
-from .test_few_requests import pod_object
-from .test_rows_of_tries import work
-from .world import NAMESPACE
+from .trying import NAMESPACE, pod_object, work
 
 
 @pytest.fixture
@@ -26,7 +24,7 @@ def story() -> Story:
 def there(kube: FakeKubernetes, uid: str, *, gated: bool) -> None:
     """The pod as the API server has it."""
     made = pod_object(uid, node="")
-    made["spec"]["schedulingGates"] = [{"name": wellknown.GATE}] if gated else []  # type: ignore[index]
+    made["spec"]["schedulingGates"] = [{"name": wellknown.GATE}] if gated else []
     kube.put("pod", made)
 
 

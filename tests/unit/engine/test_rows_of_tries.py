@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,43 +9,15 @@ import pytest
 from bridge import clock, wellknown
 from bridge.engine import activities as do
 from bridge.engine import events
-from bridge.engine.cluster_work import ClusterWork
-from bridge.engine.executor import Task, Work
-from bridge.engine.logs import LogHub
-from bridge.engine.node_work import NodeWork
-from bridge.engine.release_work import ReleaseWork
+from bridge.engine.executor import Task
 from bridge.errors import Forbidden, Observed
 from bridge.job.faults import Verdict
 from tests.fakes.cluster import FakeCluster
-from tests.fakes.kubelet import FakeKubelet
 from tests.fakes.kubernetes import FakeKubernetes
 
 from .story import CONFIG, Story, batch
+from .trying import met, work, works
 from .world import NAMESPACE
-
-
-def works(kube: FakeKubernetes) -> dict[type[do.Activity], Work]:
-    """What a node does whose kernel has the bootID "boot"."""
-    node = NodeWork(CONFIG, kube, FakeKubelet(), str, "boot")
-    works = ClusterWork(CONFIG, kube, LogHub(kube), tuple).works() | node.works()
-    return works | ReleaseWork(CONFIG, kube, "compute1", list).works()
-
-
-def work(
-    kube: FakeKubernetes,
-    activity: do.Activity,
-    story: Story,
-    post: Callable[[events.Event], None] = lambda _event: None,
-) -> events.Event | None:
-    """One try of an activity; ``post`` takes what it tells on the way."""
-    return works(kube)[type(activity)](Task(story.run, activity, post))
-
-
-def met(kube: FakeKubernetes, activity: do.Activity, story: Story) -> str:
-    """Name of the row for which this activity asks for another try."""
-    with pytest.raises(Observed) as raised:
-        work(kube, activity, story)
-    return raised.value.fault
 
 
 def refuted(kube: FakeKubernetes, story: Story) -> str:

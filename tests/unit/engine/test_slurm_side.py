@@ -9,7 +9,7 @@ from bridge.kube.api import Object
 from tests.fakes.kubernetes import FakeKubernetes
 
 from .story import Story, batch, ended, member, ready, record
-from .test_rows_of_tries import work
+from .trying import work
 from .world import NAMESPACE, World
 
 REASONS = ("SlurmJobGivenUp", "SlurmJobStopped", "SlurmJobFailed")
