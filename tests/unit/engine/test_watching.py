@@ -1,18 +1,21 @@
 """What the watches of a run make of what the API server tells: each of its own objects, and what went unseen."""
 
 import copy
+import threading
 from collections.abc import Iterator
 
 import pytest
 
-from bridge import wellknown
+from bridge import clock, wellknown
 from bridge.engine import activities as do
 from bridge.engine import events
+from bridge.engine.state import Workload
 from bridge.kube.api import Change, Observation
 from tests.fakes.kubernetes import FakeKubernetes
 
 from .story import START, Story, batch, member, ready
 from .trying import NAMESPACE, pod_object, work
+from .world import World
 
 WORKLOAD = do.WatchWorkload("slurm-demo-7-0")
 PODS = do.WatchPods("slurm-demo-7-0", "")
@@ -81,3 +84,14 @@ def test_a_workload_that_was_known_and_is_in_no_list_is_gone(known: bool) -> Non
     story = batch(1).created() if known else member().began()
     told = heard(WORKLOAD, story, Observation(Change.SYNCED, {}))
     assert [type(event) for event in told] == ([events.WorkloadGone] if known else [])
+
+
+def test_a_late_word_of_a_watch_that_is_not_wanted_any_more_is_not_heard(world: World) -> None:
+    """It may be older than what the next watch has told: a pod that is gone was there again for ten seconds."""
+    node, job = world.node(), world.job()
+    world.running(node, job)
+    ended = threading.Event()
+    ended.set()
+    node.engine.came(node.run(job), events.WorkloadGone(clock.now()), ended)
+    node.engine.came(node.run(job), events.Attached(clock.now()), threading.Event())
+    assert node.until(lambda run: run.attached, job).workload is Workload.LIVE
