@@ -32,11 +32,12 @@ unit: venv ## Unit tests: the pure core and the borders against fakes
 	pytest -n 4 --dist worksteal tests/unit
 
 # Not captured: the stack says how far it is, and some tests print what they measured. The limit is each
-# test's own: before the first one a new machine builds the whole stack. Two stacks share the test files: most of a
-# test's time is waiting. STACKS=1 for one, where memory is short (a stack has 1.5 GB) or a person wants to look on.
-STACKS ?= 2
+# test's own: before the first one a new machine builds the whole stack. Up to three stacks share the test files: most of a
+# test's time is waiting, and two processors have little use for a fourth. A stack has 1.5 GB: a machine of 4 GB gets two.
+# STACKS=1 where a person wants to look on.
+STACKS ?= $(shell awk '/^MemTotal:/ { n = int($$2 / 1800000); print (n < 1 ? 1 : n > 3 ? 3 : n) }' /proc/meminfo)
 .PHONY: integration
-integration: venv ## Tests on the real Slurm and Kubernetes; starts two stacks, and stops what was not up
+integration: venv ## Tests on the real Slurm and Kubernetes; starts up to three stacks, and stops what was not up
 	pytest -n $(if $(filter 1,$(STACKS)),0,$(STACKS)) --dist loadfile --verbose --capture=no -o timeout_func_only=true \
 	  --ignore=tests/integration/soak tests/integration
 
