@@ -2,6 +2,8 @@
 
 import copy
 import random
+from collections.abc import Iterator
+from threading import Event
 
 import pytest
 
@@ -17,6 +19,7 @@ from bridge.engine.node_work import NodeWork
 from bridge.engine.replacing import replace
 from bridge.engine.state import Phase, Unattended, new_run
 from bridge.errors import NotFound, Unavailable
+from bridge.kube.api import Observation, Selector
 from tests.fakes.kubelet import FakeKubelet
 from tests.fakes.kubernetes import FakeKubernetes
 
@@ -87,16 +90,30 @@ def test_a_pod_that_is_not_there_when_it_is_deleted_is_proven_gone() -> None:
     assert isinstance(event, events.PodGone) and event.proven
 
 
+class Watched(FakeKubernetes):
+    """Its watches end at once; it keeps whether each was to begin with what is there now."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.current: list[bool] = []
+
+    def watch_pods(
+        self, namespace: str, selector: Selector, stop: Event, current: bool = True
+    ) -> Iterator[Observation]:
+        del namespace, selector, stop
+        self.current.append(current)
+        return iter(())
+
+
 def test_only_a_release_is_content_with_what_the_api_server_remembers() -> None:
     """It has `ProveGone`. A prolog has none; nor has what a daemon without a journal found."""
-    kube, asked = FakeKubernetes(), list[object]()
-    kube.watch_pods = lambda *told: asked.append(told[-1]) or iter(())  # type: ignore[method-assign, func-returns-value]
+    kube = Watched()
     work = ClusterWork(CONFIG, kube, LogHub(kube), tuple).works()[do.WatchPods]
     live = member().began().run
     released = replace(live, phase=Phase.RELEASE)
     for run in (live, released, replace(released, unattended=Unattended())):
         work(Task(run, do.WatchPods(run.name, run.own_pod_name), lambda _event: None))
-    assert asked == [True, False, True]
+    assert kube.current == [True, False, True]
 
 
 @pytest.mark.parametrize(("count", "second", "last"), [(64, 1.01, 1.63), (1024, 1.16, 164.68)])
