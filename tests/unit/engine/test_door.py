@@ -1,7 +1,5 @@
 """Who comes in: nobody over a run that is not proven gone."""
 
-import threading
-
 import pytest
 
 from bridge import clock
@@ -278,39 +276,3 @@ def test_where_no_room_comes_no_node_is_drained_and_nothing_is_left(
     assert node.ask(verb="attach", job=8)["kind"] == "error"
     assert node.epilog(second).answer()["released"] == [8]
     assert node.epilog(first).exit() == 0
-
-
-def test_waiting_costs_no_turns(world: World) -> None:
-    """Neither a scan that nobody can do now, nor a prolog past the deadline that still settles."""
-    node, job = world.node(epilog_deadline=LONG, prolog_deadline=0.1), world.job()
-    unproven(world, node, job)
-    assert Turns(node).within(0.15) < 10
-
-
-def test_settling_past_the_deadline_costs_no_turns(world: World) -> None:
-    node, job = world.node(prolog_deadline=0.1), world.job("n1", "n2")
-    told = world.rest.faults.hold("set_comment")
-    hook = node.prolog(job)
-    node.until(lambda run: run.judgement, job)
-    assert Turns(node).within(0.15) < 10
-    assert hook.waits
-    told.set()
-    assert hook.exit() == 0
-
-
-class Turns:
-    """Counts the engine's turns."""
-
-    def __init__(self, node: Node) -> None:
-        self._engine = node.engine
-
-    def within(self, seconds: float) -> int:
-        """How many there are in this time."""
-        count, over = 0, threading.Event()
-        timer = threading.Timer(seconds, over.set)
-        timer.start()
-        while not over.is_set():
-            with self._engine.changed:
-                count += self._engine.changed.wait(0.02)
-        timer.join()
-        return count
