@@ -1,4 +1,4 @@
-"""The prolog of a node that is not the batch node: it waits for its own pod, and leaves word and workload to that one."""
+"""The prolog of a node that is not the batch node: it waits for its own pod, and leaves the rest to that one."""
 
 from bridge.engine import activities as do
 from bridge.engine import events
