@@ -98,8 +98,8 @@ class NodeWork:
 
     def _refuted(self, run: Run, found: Finding) -> events.Event:
         """After a boot the kubelet may be later than slurmd: only what lasts is evidence against the node, as long as
-        any other fault of it."""
-        if clock.now() < run.began + 2 * self._config.timing.node_patience:
+        any other fault of it. Nobody needs it twice."""
+        if run.accusation is not None or clock.now() < run.began + 2 * self._config.timing.node_patience:
             raise observed(found)
         return events.NodeAccused(clock.now(), found.sentence, found.fault.name)
 

@@ -11,11 +11,12 @@ from bridge.config import Config
 from bridge.engine import crowd
 from bridge.engine.replacing import replace
 from bridge.engine.state import Judgement, Run
-from bridge.job.faults import Verdict
+from bridge.job.faults import Verdict, nodes, runs
 from bridge.job.pods import PodFacts
 from bridge.messages import bridged as messages
 
 _CONFIRMATIONS = 3  # further looks at a fault within the time that it has to last
+_OVER_BY_PROOF = frozenset(fault.name for fault in (runs.NODE_UNKNOWN, runs.NODE_FOREIGN, nodes.GPUS_GONE))
 _LONGEST = 4  # times the patience, between two looks at a node that is well
 
 
@@ -52,6 +53,20 @@ def shut(run: Run, pod: PodFacts) -> Shut | None:
         return None
     partial = messages.SHARE_OF_GPUS.sentence(given=given, there=max(there), node=run.node)
     return Shut(wellknown.REASON_SHARE, partial)
+
+
+def is_to_be_proven(run: Run) -> bool:
+    """Whether to ask if Kubernetes means this machine by its name, and has its GPUs. Nobody asks of a node that is
+    accused; but what others share may be mended while the wait goes on."""
+    is_shared = run.faulty_others is not None and run.judgement is None
+    return not run.node_proven and (run.accusation is None or is_shared)
+
+
+def mended(run: Run) -> Run:
+    """The run whose node has just been proven: what it is accused of, with others, may be over by that."""
+    if run.accusation is None or run.faulty_others is None or run.accusation.fault not in _OVER_BY_PROOF:
+        return run
+    return replace(run, accusation=None, faulty_others=None, node_fault=None)
 
 
 def is_being_judged(run: Run) -> bool:

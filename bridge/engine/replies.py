@@ -1,6 +1,6 @@
 """What came of the questions to this node and to slurmctld, and what slurmctld was told."""
 
-from bridge.engine import events, reporting
+from bridge.engine import events, own_node, reporting
 from bridge.engine.proofs import epilog_began, given_back
 from bridge.engine.replacing import replace
 from bridge.engine.state import Effort, Handlers, Judgement, NodeFault, Phase, Run, Unattended, Workload
@@ -11,7 +11,8 @@ _EFFORTS = 5  # tries before the prolog, or the release, goes on without
 
 
 def _node_proven(run: Run, event: events.NodeProven) -> Run:
-    return replace(run, node_proven=True, node_gpus=event.gpus, gpu_counts=event.gpu_counts, full_disk=event.full_disk)
+    known = replace(run, node_proven=True, node_gpus=event.gpus, gpu_counts=event.gpu_counts, full_disk=event.full_disk)
+    return own_node.mended(known)
 
 
 def _node_refuted(run: Run, event: events.NodeRefuted) -> Run:

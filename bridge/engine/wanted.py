@@ -42,7 +42,7 @@ def next_wake(config: Config, run: Run, at: float) -> float | None:
 def _preparing(run: Run, at: float) -> Iterator[Activity]:
     if not run.consent:
         return
-    if not (run.node_proven or run.accusation):
+    if own_node.is_to_be_proven(run):
         yield do.ProveNode(run.node, run.tried("node"))
     if run.is_batch and run.prolog_answer is None:
         yield from _creating(run, at)

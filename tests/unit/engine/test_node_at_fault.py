@@ -193,6 +193,20 @@ def test_of_a_fleet_that_breaks_at_once_only_so_many_nodes_are_drained(world: Wo
     assert answer["exit"] == 0 and "3 other nodes met such a fault a moment ago" in answer["message"]
 
 
+def test_a_fault_that_a_fleet_shares_is_waited_for_to_its_end(world: World) -> None:
+    for name in ("n7", "n8", "n9"):
+        tell_fault(world, name)
+    node, job = quick(world), world.job()
+    world.cluster.add_node("n1", boot_id="boot-n1", gpus=0)
+    hook = node.prolog(job)
+    node.until(lambda run: run.faulty_others == 3, job)
+    world.cluster.add_node("n1", boot_id="boot-n1", gpus=2)
+    assert hook.exit() == 0
+    assert not node.run(job).accusation and node.run(job).ready_at
+    assert node.epilog(job).exit() == 0
+    world.left_nothing()
+
+
 def test_faults_of_long_ago_and_of_this_node_do_not_count(world: World) -> None:
     for name in ("n5", "n6", "n7"):
         tell_fault(world, name, "2026-01-01T00:00:00Z")

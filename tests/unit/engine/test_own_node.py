@@ -135,6 +135,43 @@ def test_a_fault_that_many_nodes_meet_drains_none() -> None:
     assert answer is not None and answer.exit == 0
 
 
+def unproven(fault: str, others: int) -> Story:
+    """A batch node that Kubernetes does not show as Slurm does, and others neither."""
+    story = batch().began().tell(events.JobLearned(100.0, record(2)))
+    return story.tell(events.NodeAccused(story.at, "not as Slurm has it", fault)).counted(others)
+
+
+@pytest.mark.parametrize("fault", ["gpus-gone", "node-unknown", "node-foreign"])
+def test_what_others_share_and_is_mended_ends_the_wait(fault: str) -> None:
+    """As where device plugins are replaced on all nodes."""
+    story = unproven(fault, CONFIG.node_fault_limit)
+    assert len(story.wants(do.ProveNode)) == 1 and not story.wants(do.CreateWorkload)
+    story.tell(events.NodeProven(story.at + 20, 2))
+    assert not story.wants(do.ProveNode) and len(story.wants(do.CreateWorkload)) == 1
+    assert not story.run.accusation and not story.wants(do.CountNodeFaults)
+    story.after(300)
+    judgement = story.judgement()
+    assert judgement is not None and "as Slurm has it" not in judgement.sentence
+
+
+def test_what_a_proof_says_nothing_of_is_not_over_by_it() -> None:
+    story = unproven(DEAD[0], CONFIG.node_fault_limit)
+    assert story.tell(events.NodeProven(story.at, 2)).run.accusation
+
+
+def test_who_is_accused_alone_is_not_asked_again() -> None:
+    story = batch().began().tell(events.NodeAccused(100.0, "not as Slurm has it", "gpus-gone"))
+    assert not story.wants(do.ProveNode)
+    assert not story.counted().wants(do.ProveNode)
+
+
+def test_a_proof_that_comes_while_others_are_counted_acquits_nobody() -> None:
+    """It has lasted long enough; and whether it is this node's own nobody knows yet."""
+    story = batch().began().tell(events.NodeAccused(100.0, "not as Slurm has it", "gpus-gone"))
+    story.tell(events.NodeProven(story.at, 2))
+    assert story.run.accusation and story.wants(do.CountNodeFaults)
+
+
 def test_one_below_the_limit_is_still_this_nodes_own() -> None:
     answer = faulty().counted(CONFIG.node_fault_limit - 1).answer()
     assert answer is not None and answer.exit == 1

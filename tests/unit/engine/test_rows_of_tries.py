@@ -10,6 +10,7 @@ from bridge import clock, wellknown
 from bridge.engine import activities as do
 from bridge.engine import events
 from bridge.engine.executor import Task
+from bridge.engine.state import Judgement
 from bridge.errors import Forbidden, Observed
 from bridge.job.faults import Verdict
 from tests.fakes.cluster import FakeCluster
@@ -21,12 +22,17 @@ from .world import NAMESPACE
 
 
 def refuted(kube: FakeKubernetes, story: Story) -> str:
-    """The row of a node that is not the one it thinks, when that has lasted as long as it must."""
+    """The row of a node that is not the one it thinks, when that has lasted as long as it must. Once accused it is
+    asked again and again, with pauses: others may share the fault, and it may be mended."""
     activity, patience = do.ProveNode("compute1", 0), 2 * CONFIG.timing.node_patience
     with pytest.raises(Observed):
         works(kube)[do.ProveNode](Task(replace(story.run, began=clock.now() - patience + 5), activity, _posted))
-    event = works(kube)[do.ProveNode](Task(replace(story.run, began=clock.now() - patience), activity, _posted))
+    run = replace(story.run, began=clock.now() - patience)
+    event = works(kube)[do.ProveNode](Task(run, activity, _posted))
     assert isinstance(event, events.NodeAccused)
+    accused = replace(run, accusation=Judgement(Verdict.NODE, event.sentence, event.fault))
+    with pytest.raises(Observed):
+        works(kube)[do.ProveNode](Task(accused, activity, _posted))
     return event.fault
 
 
