@@ -22,6 +22,7 @@ ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEM
 T = TypeVar("T")
 _CONFIG = "/etc/slurm-k8s-bridge/bridge.toml"
 _TOKEN = "/etc/slurm-k8s-bridge/slurm-token"
+_CHANGES = "/etc/slurm/changes.sed"  # slurmctld begins with these (tests/stack/slurm)
 _OPERATOR = "other"  # a user of the stack, while a test has made them one
 # Asks neither Kubernetes nor the bridge, so that a test may have broken both.
 _LET_GO = """
@@ -158,6 +159,23 @@ class Stack:
                 # Where several run, each ends with its lease and begins anew. The stack's only one has none, and its
                 # garbage collector was seen to do nothing any more after the API server had begun anew (1.36).
                 self.docker("restart", "kube-controller-manager")
+
+    @contextmanager
+    def slurm_conf(self, *edits: str) -> Iterator[None]:
+        """slurmctld has a slurm.conf with these edits of sed. It begins anew with it and without it: 24.11.5 was seen
+        to answer nobody any more after a `scontrol reconfigure`, once in some dozens of gates."""
+        try:
+            self.exec("slurmctld", "sh", "-c", f"cat > {_CHANGES}", stdin="\n".join(edits))
+            self._slurmctld_anew()
+            yield
+        finally:
+            self.exec("slurmctld", "rm", "-f", _CHANGES)
+            self._slurmctld_anew()
+
+    def _slurmctld_anew(self) -> None:
+        self.docker("restart", "slurmctld")
+        eventually(lambda: self._answers_its_probe("slurmctld"), 60, "slurmctld with its slurm.conf")
+        self.await_idle(60)
 
     def _answers_its_probe(self, service: str) -> bool:
         inspect = ["docker", "inspect", "--format", "{{json .Config.Healthcheck.Test}}", self.container(service)]

@@ -127,18 +127,10 @@ def without_taint(stack: Stack, node: str) -> Iterator[None]:
 @contextmanager
 def slurm_conf(stack: Stack) -> Iterator[None]:
     """Flags that the bridge cannot live by."""
-    file = "/etc/slurm/slurm.conf"
     edits = ("s/^PrologFlags=.*/PrologFlags=Alloc,NoHold/", "s/^KillWait=.*/KillWait=5/", "s/nohold_on_prolog_fail,//")
-    change = f"cp {file} /tmp/kept.conf; sed -i {' '.join(f'-e {edit}' for edit in edits)} {file}; scontrol reconfigure"
-
-    def flags() -> str:
-        return stack.sh("slurmctld", "scontrol show config | grep ^PrologFlags")
-
-    with changed(stack, "slurmctld", change, f"cat /tmp/kept.conf >{file}; scontrol reconfigure"):
-        eventually(lambda: "DeferBatch" not in flags(), 30, "another slurm.conf")
+    with stack.slurm_conf(*edits):
+        assert "DeferBatch" not in stack.sh("slurmctld", "scontrol show config | grep ^PrologFlags")
         yield
-    eventually(lambda: "DeferBatch" in flags(), 30, "the usual slurm.conf")
-    stack.await_idle(60)
 
 
 def test_nodes_that_are_whole_pass_and_what_nobody_can_tell_is_not_good(stack: Stack) -> None:

@@ -22,19 +22,10 @@ _SHORT = 90  # seconds
 
 @contextmanager
 def users_make_no_tokens(stack: Stack) -> Iterator[None]:
-    """As AuthAltParameters of the site's slurm.conf may say; slurmctld begins anew with it."""
-
-    def configured(change: str, wanted: bool) -> None:
-        stack.sh("slurmctld", f"sed -i '/^AuthAltParameters=/ {change}' /etc/slurm/slurm.conf; scontrol reconfigure")
-        shown = "scontrol show config 2>/dev/null | grep -c disable_token_creation || true"
-        eventually(lambda: stack.sh("slurmctld", shown).strip() == f"{wanted:d}", 60, "another slurm.conf")
-        stack.await_idle(60)
-
-    try:
-        configured("s/$/,disable_token_creation/", True)
+    """As AuthAltParameters of the site's slurm.conf may say."""
+    with stack.slurm_conf("/^AuthAltParameters=/ s/$/,disable_token_creation/"):
+        assert "disable_token_creation" in stack.exec("slurmctld", "scontrol", "show", "config")
         yield
-    finally:
-        configured("s/,disable_token_creation//", False)
 
 
 @contextmanager
