@@ -79,8 +79,8 @@ strikes: venv ## Each failpoint alone, over the fakes, ten times in each of ten 
 # FAULTS=2 and FAILPOINTS=10 are the seconds between two faults of the site, and between two failpoints of a node.
 .PHONY: chaos
 chaos: venv ## Whole lives of jobs on sixteen nodes while everything breaks: is anything lost, left or held twice? (LIFECYCLES=200, NODES=16)
-	SKB_NODES=$(or $(NODES),16) SKB_PULLED=pause python -m tests.chaos --seed $(or $(SEED),1) --lifecycles $(or $(LIFECYCLES),200) \
-	  --faults $(or $(FAULTS),2) --failpoints $(or $(FAILPOINTS),10) --out $(CACHE)/chaos
+	SKB_NODES=$(or $(NODES),16) SKB_PULLED=pause python -m tests.chaos --mix $(or $(MIX),usual) --seed $(or $(SEED),1) \
+	  --lifecycles $(or $(LIFECYCLES),200) --faults $(or $(FAULTS),2) --failpoints $(or $(FAILPOINTS),10) --out $(CACHE)/chaos
 
 # In a copy of the checkout. MUTANTS="NAME..." only those.
 .PHONY: mutants

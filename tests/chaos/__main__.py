@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.integration.stack import STACK, Stack
 
+from .mixes import MIXES, USUAL
 from .piece import Pace, commit, reports, run
 from .summary import page
 
@@ -26,16 +27,19 @@ def main() -> int:
     parser.add_argument("--lifecycles", type=int, required=True)
     parser.add_argument("--piece", type=int, default=1000, help="lifecycles of a piece")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--mix", choices=MIXES, default=USUAL.name, help="of jobs, faults and failpoints (mixes.py)")
     parser.add_argument("--faults", type=float, default=Pace.faults, help="seconds between two, on average")
     parser.add_argument("--failpoints", type=float, default=Pace.failpoints, help="the same, on each node")
     asked = parser.parse_args()
     subprocess.run([STACK, "up"], check=True, stdout=sys.stderr)
     stack, product = Stack(Stack.describe()), commit()  # which a piece does not ask again: the checkout may go on
+    pace, mix = Pace(asked.faults, asked.failpoints), MIXES[asked.mix]
     for seed, lifecycles in pieces(asked.seed, asked.lifecycles, asked.piece):
-        if any((done["seed"], done["lifecycles"]) == (seed, lifecycles) for done in reports(asked.out, product)):
+        wanted = {"mix": mix.name, "seed": seed, "lifecycles": lifecycles}
+        if any(wanted.items() <= done.items() for done in reports(asked.out, product)):
             continue
         stack.make_clean()
-        print(run(stack, seed, lifecycles, asked.out, Pace(asked.faults, asked.failpoints), product), flush=True)
+        print(run(stack, seed, lifecycles, asked.out, pace, product, mix), flush=True)
     done = reports(asked.out, product)
     print("\n".join(page(done)))
     return 1 if any(report["violations"] for report in done) else 0

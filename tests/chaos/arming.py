@@ -9,8 +9,8 @@ from random import Random
 from tests.failpoints import failpoint, hooks
 
 from .hands import Agent
+from .plan import Mix
 
-_AT_ONCE = 40
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
 
 
@@ -22,11 +22,11 @@ def names() -> list[str]:
 
 class Arming:
     """Of all nodes. `gap`: seconds on average between a strike on a node and the next arming there; `before`: how often
-    each has struck in earlier pieces."""
+    each has struck in earlier pieces; the mix says how many are armed at once, and how often is enough."""
 
-    def __init__(self, seed: int, agents: dict[str, Agent], gap: float, before: Mapping[str, int]) -> None:
+    def __init__(self, seed: int, agents: dict[str, Agent], gap: float, before: Mapping[str, int], mix: Mix) -> None:
         self.struck = Counter(dict.fromkeys(names(), 0))
-        self._agents, self._gap, self._before = agents, gap, before
+        self._agents, self._gap, self._before, self._mix = agents, gap, before, mix
         self._chance = Random(f"{seed} failpoints")
         self._not_before = dict.fromkeys(agents, 0.0)
 
@@ -51,8 +51,8 @@ class Arming:
 
     def _drawn(self) -> list[str]:
         """Weighted, without repetition: each has its chance, the more the less it has struck (Efraimidis, Spirakis)."""
+        counts = {name: count + self._before.get(name, 0) for name, count in self.struck.items()}
         keys = {
-            name: self._chance.random() ** (1 + count + self._before.get(name, 0))
-            for name, count in self.struck.items()
+            name: self._chance.random() ** (1 + count) for name, count in counts.items() if count < self._mix.enough
         }
-        return sorted(keys, key=keys.__getitem__)[-_AT_ONCE:]
+        return sorted(keys, key=keys.__getitem__)[-self._mix.armed :]

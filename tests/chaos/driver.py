@@ -8,12 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 
+from bridge.messages.bridged import EPILOG_UNPROVEN
 from tests.integration.specs import container_job
 
 from .ending import gone_by, left
 from .history import Drain, Ended
 from .laws import own_text
-from .plan import LIMIT, Kind, Lifecycle, lifecycles
+from .plan import LIMIT, Kind, Lifecycle, Mix, lifecycles
 from .site import Site
 from .striking import Faults
 
@@ -34,6 +35,7 @@ class Driver:
     """`at_once`: jobs that are there at the same time, waiting ones among them."""
 
     site: Site
+    mix: Mix
     seed: int
     count: int
     at_once: int
@@ -51,10 +53,12 @@ class Driver:
     _due: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     _looked: float = field(default_factory=time.monotonic)
     _visited: float = 0.0
+    _drained: dict[str, float] = field(default_factory=dict)
+    """Until when each node is left alone that is out of service."""
 
     def drive(self) -> None:
         """To the end, and what is left then goes into the history."""
-        for lifecycle in islice(lifecycles(self.seed, len(self.site.stack.nodes)), self.count):
+        for lifecycle in islice(lifecycles(self.seed, len(self.site.stack.nodes), self.mix), self.count):
             self.issued[lifecycle.number] = lifecycle
         waiting = list(self.issued.values())
         with self.faults.striking():
@@ -191,8 +195,8 @@ class Driver:
         if time.monotonic() > self._looked + _LOOKS:
             self._looked = time.monotonic()
             self.look(self)
-        if sys.stderr.isatty():
-            print(f"\r{self.count - waiting} of {self.count} begun", end="", file=sys.stderr)
+            strikes = sum(self.site.arming.struck.values())
+            print(f"{self.count - waiting} of {self.count} lifecycles begun, {strikes} strikes", file=sys.stderr)
         time.sleep(_PERIOD)
 
     def _await(self, look: Callable[[], bool], seconds: float, what: str) -> None:
@@ -204,13 +208,23 @@ class Driver:
             self._turn(0)
 
     def _look_at_nodes(self) -> None:
-        """A node that is drained is written down, and given back."""
-        answer = self._ask("sinfo", "-h", "-N", "-p", "main", "-o", "%N|%T|%E")
-        for line in (answer or "").splitlines():
+        """A node that is drained is written down, and given back if nobody does that in time."""
+        answer, now = self._ask("sinfo", "-h", "-N", "-p", "main", "-o", "%N|%T|%E"), time.time()
+        if answer is None:
+            return
+        drained = {}
+        for line in answer.splitlines():
             node, state, reason = line.split("|", 2)
             if re.search("drain|down|fail", state):
-                self.site.history.drains.append(Drain(node, time.time(), f"{state}: {reason}"))
-                self._ask("scontrol", "update", f"nodename={node}", "state=resume")
+                if node not in self._drained:
+                    self.site.history.drains.append(Drain(node, now, f"{state}: {reason}"))
+                    # The daemon lifts no other drain.
+                    self._drained[node] = now + (self.mix.given_back if EPILOG_UNPROVEN.name in reason else 0)
+                drained[node] = self._drained[node]
+        self._drained = drained
+        for node in [node for node, until in drained.items() if now >= until]:
+            self._ask("scontrol", "update", f"nodename={node}", "state=resume")
+            del drained[node]
 
     # -- the end
 

@@ -82,7 +82,7 @@ class History:
     """All of it. `own`: when a fault struck that is the node's own, by node; `troubles`: from when to when its daemon
     may have been kept from its work, for whatever reason; `away`: from when to when it was not there; `tokenless`: when
     it may have lost owners' tokens, or come by none; `forgot`: when it lost its journal; `left`: what was there in the
-    end."""
+    end. `epilog_deadline`: of all daemons, in seconds."""
 
     hooks: list[Hook] = field(default_factory=list)
     workloads: dict[str, Workload] = field(default_factory=dict)
@@ -96,6 +96,7 @@ class History:
     tokenless: dict[str, list[float]] = field(default_factory=dict)
     forgot: dict[str, list[float]] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+    epilog_deadline: float = 60.0
 
     def at_this_moment(self) -> "History":
         """The same, to which nobody adds: those who write are threads, and a dictionary that grows cannot be read

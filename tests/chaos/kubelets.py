@@ -21,11 +21,13 @@ from bridge.kube.transport import Request, Transport
 
 from .hands import Agent
 from .history import History, Pod
-from .plan import EPILOG_DEADLINE, PodLife
+from .plan import PodLife
 from .watch import Object
 
 _AGAIN = 0.5  # seconds until an API server that did not answer is asked again
 _HANDS = 8
+_GPU = "nvidia.com/gpu"
+GPUS = 2  # of each node
 _MERGE = "application/merge-patch+json"
 
 
@@ -84,6 +86,11 @@ class Kubelets:
         if (is_gone or "deletionTimestamp" in told["metadata"]) and not ours.is_deleted:
             self._delete(ours, is_gone)
 
+    def take_gpus(self, node: str, seconds: float) -> None:
+        """As where its device plugin has died: for so long it has none to give."""
+        self._set_gpus(node, 0)
+        self._after(seconds, lambda: self._set_gpus(node, GPUS))
+
     def hear(self, pod: str, event: str, at: float) -> None:
         """What an agent tells of the process of a pod."""
         known = self._history.pods.get(pod)
@@ -130,7 +137,7 @@ class Kubelets:
         with ours.lock:
             ours.is_deleted = True
             if ours.runs and not ours.is_over:
-                if ours.life.lingers > EPILOG_DEADLINE:
+                if ours.life.lingers > self._history.epilog_deadline:
                     self._history.own.setdefault(ours.pod.node, []).append(time.time())
                 self._after(ours.life.lingers, lambda: self._end(ours))
         if not is_gone:
@@ -149,6 +156,10 @@ class Kubelets:
     def _tell(self, ours: _Ours, status: dict[str, Any]) -> None:
         body = {"metadata": {"uid": ours.pod.uid}, "status": status}
         self._ask(Request("PATCH", f"{ours.path}/status", body=body, content_type=_MERGE))
+
+    def _set_gpus(self, node: str, count: int) -> None:
+        body = {"status": {"allocatable": {_GPU: str(count)}}}
+        self._ask(Request("PATCH", f"/api/v1/nodes/{node}/status", body=body, content_type=_MERGE))
 
     def _ask(self, request: Request) -> None:
         """Until somebody answers."""

@@ -11,7 +11,7 @@ from bridge.messages.bridged import EPILOG_UNPROVEN
 from bridge.slurm import comment
 
 from .history import Drain, History, Hook, Pod
-from .plan import EPILOG_DEADLINE, Kind, Lifecycle
+from .plan import Kind, Lifecycle
 
 _LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
 _WELL = (Kind.SUCCESS, Kind.SLOW_PULL)
@@ -122,18 +122,18 @@ def no_drain(history: History) -> Iterator[Violation]:
 
 def _is_to_blame(hook: Hook, drain: Drain, history: History) -> bool:
     ended = drain.at if hook.ended is None else hook.ended
-    if hook.code == 0 or not -_BLAME <= drain.at - ended <= _latest(drain):
+    if hook.code == 0 or not -_BLAME <= drain.at - ended <= _latest(drain, history):
         return False
-    is_at_deadline = hook.phase == "epilog" and ended - hook.began >= EPILOG_DEADLINE
+    is_at_deadline = hook.phase == "epilog" and ended - hook.began >= history.epilog_deadline
     if is_at_deadline and _longest(hook.began, ended, history.away.get(hook.node, [])) < _PROVING:
         return True
     return any(hook.began - _BLAME <= fault <= ended + _LAG for fault in history.own.get(hook.node, []))
 
 
-def _latest(drain: Drain) -> float:
+def _latest(drain: Drain, history: History) -> float:
     """Seconds. Whoever drains its node does that before it answers the hook. An epilog that was killed may have left a
     daemon behind that waits for the next hook, to its deadline."""
-    return _BLAME + (EPILOG_DEADLINE if EPILOG_UNPROVEN.name in drain.reason else 0.0)
+    return _BLAME + (history.epilog_deadline if EPILOG_UNPROVEN.name in drain.reason else 0.0)
 
 
 def _longest(began: float, ended: float, away: list[tuple[float, float]]) -> float:

@@ -17,7 +17,8 @@ from .driver import Driver
 from .evidence import Evidence
 from .hands import Agent
 from .laws import Violation
-from .plan import Lifecycle, PodLife, pod_life
+from .mixes import USUAL
+from .plan import Lifecycle, Mix, PodLife, pod_life
 from .site import site
 from .striking import Faults
 
@@ -38,10 +39,11 @@ class Pace:
 
 @dataclass(frozen=True)
 class Report:
-    """What has happened; seed, nodes and pace draw it again. `kinds` and `states` count jobs; `met` what the faults
-    met; `failpoints` how often each has struck."""
+    """What has happened; mix, seed, nodes and pace draw it again. `kinds` and `states` count jobs; `met` what the
+    faults met; `failpoints` how often each has struck."""
 
     commit: str
+    mix: str
     seed: int
     lifecycles: int
     nodes: int
@@ -61,7 +63,7 @@ class Report:
     def __str__(self) -> str:
         struck = sorted(self.failpoints.values())
         lines = [
-            f"commit {self.commit}, seed {self.seed}",
+            f"commit {self.commit}, mix {self.mix}, seed {self.seed}",
             f"{self.lifecycles} lifecycles on {self.nodes} nodes, {self.seconds} s",
             f"a fault every {self.pace.faults:g} s, a failpoint of each node every {self.pace.failpoints:g} s",
             f"{self.hooks} hooks, {self.workloads} workloads, {self.pods} pods, {self.drains} drains",
@@ -74,27 +76,34 @@ class Report:
 
 
 def run(
-    stack: Stack, seed: int, lifecycles: int, out: Path, pace: Pace | None = None, product: str | None = None
+    stack: Stack,
+    seed: int,
+    lifecycles: int,
+    out: Path,
+    pace: Pace | None = None,
+    product: str | None = None,
+    mix: Mix = USUAL,
 ) -> Report:
     """So many lifecycles on a clean stack, which has this `product`, by default that of the checkout. The report, and
     what is kept of violations, goes to a folder of `out`."""
     pace, began, product = pace or Pace(), time.time(), product or commit()
-    folder = out / f"{product}-{seed}"
+    folder = out / "-".join([product, *([] if mix == USUAL else [mix.name]), str(seed)])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     issued: dict[int, Lifecycle] = {}
     before = sum((Counter(report["failpoints"]) for report in reports(out, product)), Counter[str]())
 
     def life_of(command: list[str], rank: int, run: int) -> PodLife:
-        return pod_life(seed, issued[int(command[1])], rank, run)
+        return pod_life(seed, issued[int(command[1])], rank, run, mix)
 
     def arming(hands: dict[str, Agent]) -> Arming:
-        return Arming(seed, hands, pace.failpoints, before)
+        return Arming(seed, hands, pace.failpoints, before, mix)
 
-    with site(stack, arming, life_of) as there:
+    with site(stack, mix, arming, life_of) as there:
         evidence = Evidence(folder)
         at_once = round(len(stack.nodes) * _WAITING) + 1
-        driver = Driver(there, seed, lifecycles, at_once, Faults(there, seed, pace.faults), evidence.look, issued)
+        faults = Faults(there, seed, pace.faults, mix)
+        driver = Driver(there, mix, seed, lifecycles, at_once, faults, evidence.look, issued)
         driver.drive()
         evidence.look(driver)
     (folder / HISTORY).write_bytes(pickle.dumps(driver.site.history))
@@ -106,9 +115,10 @@ def run(
 def reports(out: Path, of: str) -> list[dict[str, Any]]:
     """Of the pieces of this commit that came to their end, by seed: those of `out`, and those that are `KEPT`."""
     files = [*KEPT.glob(f"{of}-*.json"), *out.glob(f"{of}-*/report.json")]
-    found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    by_seed = {int(report["seed"]): report for report in found}
-    return [by_seed[seed] for seed in sorted(by_seed)]
+    # Until there were others, each was of the usual mix, and did not say so.
+    found = [{"mix": USUAL.name} | json.loads(file.read_text(encoding="utf-8")) for file in files]
+    by_seed = {(int(report["seed"]), str(report["mix"])): report for report in found}
+    return [by_seed[key] for key in sorted(by_seed)]
 
 
 def commit() -> str:
@@ -124,6 +134,7 @@ def _report(product: str, driver: Driver, pace: Pace, found: list[Violation], be
     history = driver.site.history
     return Report(
         product,
+        driver.mix.name,
         driver.seed,
         driver.count,
         len(driver.site.stack.nodes),

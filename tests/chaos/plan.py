@@ -6,13 +6,10 @@ from enum import Enum
 from random import Random
 from typing import TypeVar
 
-_LOOKS = 0.2  # of jobs
 _LONG = 600.0  # seconds: until somebody ends it
-EPILOG_DEADLINE = 60.0  # seconds; the daemons' usual one is most of an hour
 PROLOG_DEADLINE = 180.0  # seconds, and a usual 300
 RECONCILE_PERIOD = 20.0  # seconds between two looks at what is left of runs, and a usual 300
 LIMIT = 3  # minutes that a job may last
-_STUBBORN = (75.0, 95.0)  # seconds
 _T = TypeVar("_T")
 
 
@@ -51,6 +48,8 @@ class Harm(Enum):
     SLURMRESTD = "slurmrestd anew"
     OPERATOR = "operator frozen"
     SCHEDULER = "scheduler frozen"
+    # Of a node itself.
+    GPUS_GONE = "GPUs gone"
 
 
 class Server(Enum):
@@ -61,30 +60,32 @@ class Server(Enum):
 
 
 ON_THE_WAY = (Harm.REFUSED, Harm.SILENT, Harm.CUT, Harm.LOST, Harm.TWICE, Harm.LATE, Harm.ERRORS)
-_KINDS = {
-    Kind.SUCCESS: 24,
-    Kind.FAILURE: 14,
-    Kind.QUICK_END: 14,
-    Kind.CANCEL: 18,
-    Kind.REQUEUE: 6,
-    Kind.TIME_LIMIT: 1,
-    Kind.BAD_SPEC: 8,
-    Kind.SLOW_PULL: 8,
-    Kind.STUBBORN: 2,
-    Kind.FOREIGN: 7,
-}
-_SIZES = {1: 50, 2: 24, 3: 8, 4: 8, 5: 3, 6: 2, 7: 2, 8: 3}
-_HARMS = {
-    Harm.DAEMON_KILLED: 22,
-    Harm.DAEMON_FROZEN: 6,
-    Harm.JOURNAL_LOST: 4,
-    **dict.fromkeys(ON_THE_WAY, 9),
-    Harm.APISERVER: 1,
-    Harm.SLURMCTLD: 1,
-    Harm.SLURMRESTD: 2,
-    Harm.OPERATOR: 2,
-    Harm.SCHEDULER: 2,
-}
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What a run of chaos is made of. Weights of kinds, sizes and harms; shares of jobs whose script `looks` into what
+    a rank has printed, and whose owner is `patient` and ends them late; in seconds, when a `slow` pod starts and for
+    how long a process is `stubborn`, the daemons' `epilog_deadline` (a usual one is most of an hour) and
+    `node_patience`, and until somebody gives a drained node back. One in so many daemons is an `administrator`. So
+    many failpoints are `armed` on a node at once, of those that have struck less than `enough` times."""
+
+    name: str
+    kinds: Mapping[Kind, int]
+    sizes: Mapping[int, int]
+    harms: Mapping[Harm, int]
+    looks: float
+    patient: float
+    slow: tuple[float, float]
+    stubborn: tuple[float, float]
+    epilog_deadline: float
+    node_patience: float
+    given_back: float
+    administrator: int
+    armed: int
+    enough: float
+
+
 _ENDED_BY_OTHERS = (Kind.QUICK_END, Kind.CANCEL, Kind.TIME_LIMIT, Kind.STUBBORN)
 BAD_SPECS = (
     "kind: Sonata",
@@ -134,47 +135,47 @@ class Fault:
     share: float
 
 
-def lifecycles(seed: int, most_nodes: int) -> Iterator[Lifecycle]:
+def lifecycles(seed: int, most_nodes: int, mix: Mix) -> Iterator[Lifecycle]:
     """Without end."""
     number = 0
-    sizes = {size: weight for size, weight in _SIZES.items() if size <= most_nodes}
+    sizes = {size: weight for size, weight in mix.sizes.items() if size <= most_nodes}
     while True:
         chance = Random(f"{seed} lifecycle {number}")
-        kind = _drawn(chance, _KINDS)
+        kind = _drawn(chance, mix.kinds)
         yield Lifecycle(
             number,
             kind,
             nodes=_drawn(chance, sizes),
-            after=chance.uniform(0, 8) if chance.random() < 0.8 else chance.uniform(8, 20),
+            after=chance.uniform(0, 8) if chance.random() < 1 - mix.patient else chance.uniform(8, 20),
             attaches=kind not in (Kind.QUICK_END, Kind.STUBBORN, Kind.FOREIGN),
-            looks=chance.random() < _LOOKS,
+            looks=chance.random() < mix.looks,
             bad_spec=chance.choice(BAD_SPECS),
         )
         number += 1
 
 
-def pod_life(seed: int, of: Lifecycle, rank: int, try_: int) -> PodLife:
+def pod_life(seed: int, of: Lifecycle, rank: int, try_: int, mix: Mix) -> PodLife:
     """Of the pod of this rank in the job's first, second... run."""
     all_ranks = Random(f"{seed} pods {of.number} {try_}")
     runs, code, guilty = all_ranks.uniform(0.2, 4), all_ranks.randint(1, 99), all_ranks.randrange(of.nodes)
     own = Random(f"{seed} pod {of.number} {try_} {rank}")
-    starts = own.uniform(8, 25) if of.kind is Kind.SLOW_PULL else own.expovariate(2)
+    starts = own.uniform(*mix.slow) if of.kind is Kind.SLOW_PULL else own.expovariate(2)
     fails = of.kind is Kind.FAILURE and rank == guilty
-    lingers = own.uniform(*_STUBBORN) if of.kind is Kind.STUBBORN and rank == guilty else own.uniform(0, 5)
+    lingers = own.uniform(*mix.stubborn) if of.kind is Kind.STUBBORN and rank == guilty else own.uniform(0, 5)
     if of.kind in _ENDED_BY_OTHERS or (of.kind is Kind.FAILURE and not fails):
         runs = _LONG
     # As often as not the object is there after the process, as a kubelet that works has it; and as often before.
     return PodLife(starts, runs, code if fails else 0, lingers, own.choice((0.0, own.uniform(0, 5))))
 
 
-def faults(seed: int, nodes: int, gap: float) -> Iterator[Fault]:
+def faults(seed: int, nodes: int, gap: float, mix: Mix) -> Iterator[Fault]:
     """Without end, in the order of their times; `gap`: seconds between two of them, on average."""
     chance, at = Random(f"{seed} faults"), 0.0
     while True:
         at += chance.expovariate(1 / gap)
         yield Fault(
             at,
-            _drawn(chance, _HARMS),
+            _drawn(chance, mix.harms),
             node=chance.randrange(nodes),
             server=chance.choice((Server.KUBERNETES, Server.KUBERNETES, Server.SLURM)),
             seconds=chance.uniform(0.5, 6),

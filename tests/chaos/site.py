@@ -26,7 +26,7 @@ from .arming import Arming
 from .hands import Agent, Login, agents, login, logs
 from .history import Conflict, History, Hook, Workload
 from .kubelets import Kubelets
-from .plan import EPILOG_DEADLINE, PROLOG_DEADLINE, RECONCILE_PERIOD, PodLife, Server
+from .plan import PROLOG_DEADLINE, RECONCILE_PERIOD, Mix, PodLife, Server
 from .proxy import Proxy
 from .watch import Object, watching
 
@@ -93,19 +93,20 @@ class Site:
     history: History
     agents: dict[str, Agent]
     proxies: dict[Server, Proxy]
+    kubelets: Kubelets
     arming: Arming
     user: Login
     root: Login
 
 
 @contextmanager
-def site(stack: Stack, arming: Callable[[dict[str, Agent]], Arming], life: Life) -> Iterator[Site]:
+def site(stack: Stack, mix: Mix, arming: Callable[[dict[str, Agent]], Arming], life: Life) -> Iterator[Site]:
     """As long as this lasts. `arming` of these agents' nodes; `life` is of the pod with this command, rank and run."""
-    history = History()
+    history = History(epilog_deadline=mix.epilog_deadline)
     scribe = _Scribe(history)
     with ExitStack() as undone:
         undone.enter_context(_imitated(stack))
-        proxies = undone.enter_context(_behind_proxies(stack))
+        proxies = undone.enter_context(_behind_proxies(stack, mix))
         undone.enter_context(_with_failpoints(stack))
         undone.enter_context(logs(stack))
         hands = undone.enter_context(agents(stack, scribe.hear))
@@ -118,7 +119,7 @@ def site(stack: Stack, arming: Callable[[dict[str, Agent]], Arming], life: Life)
         undone.enter_context(watching(stack, f"/api/v1{jobs}/pods", kubelets.take))
         undone.enter_context(watching(stack, f"/apis/kubeflow.org/v1{jobs}/pytorchjobs", scribe.take_workload))
         user, root = (undone.enter_context(login(stack, who)) for who in ("ml", "root"))
-        yield Site(stack, history, hands, proxies, scribe.arming, user, root)
+        yield Site(stack, history, hands, proxies, kubelets, scribe.arming, user, root)
 
 
 class _Scribe:
@@ -203,7 +204,7 @@ def _imitated(stack: Stack) -> Iterator[None]:
 
 
 @contextmanager
-def _behind_proxies(stack: Stack) -> Iterator[dict[Server, Proxy]]:
+def _behind_proxies(stack: Stack, mix: Mix) -> Iterator[dict[Server, Proxy]]:
     """The daemons reach the API server and slurmrestd by way of this process."""
     host = _in_network(stack, stack.nodes[0])["Gateway"]  # this machine
     pair = authority(host)
@@ -237,14 +238,17 @@ def _behind_proxies(stack: Stack) -> Iterator[dict[Server, Proxy]]:
         rest = {"url": f"https://{host}:{slurm.port}", "ca_file": _CA}
         timing = {
             "prolog_deadline": PROLOG_DEADLINE,
-            "epilog_deadline": EPILOG_DEADLINE,
+            "epilog_deadline": mix.epilog_deadline,
             "reconcile_period": RECONCILE_PERIOD,
+            "node_patience": mix.node_patience,
+            "boot_grace": 1,  # else GPUs that are gone are nobody's fault where the machine has just begun
         }
         changes = {"kubernetes": {"kubelet_healthz": "", "disks": []}, "timing": timing}
-        mighty = stack.nodes[::2]  # a site that lets the bridge drain nodes, beside one that does not
+        mighty = stack.nodes[:: mix.administrator]  # a site that lets the bridge drain nodes, beside one that does not
         tier = undone.enter_context(stack.service_token("administrator", *mighty))
         undone.enter_context(stack.configured(*mighty, slurmrest=rest | tier | {"extend_time_limit": True}, **changes))
-        undone.enter_context(stack.configured(*stack.nodes[1::2], slurmrest=rest, **changes))
+        others = [node for node in stack.nodes if node not in mighty]
+        undone.enter_context(stack.configured(*others, slurmrest=rest, **changes))
         yield {Server.KUBERNETES: kubernetes, Server.SLURM: slurm}
 
 

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 
 from tests.integration.stack import Stack
 
-from .plan import ON_THE_WAY, Fault, Harm, faults
+from .plan import ON_THE_WAY, Fault, Harm, Mix, faults
 from .site import Site
 
+_GPUS_GONE = 5.0  # times as long as other faults: a kubelet has its patience, and so has who looks at it
 _RECOVERY = 15.0  # seconds that a server or a daemon has to be itself again
 _SERVICES = {
     Harm.APISERVER: "kube-apiserver",
@@ -23,13 +24,13 @@ _SERVICES = {
 
 
 class Faults:
-    """Of a seed, and `gap` seconds between two on average. `struck`: those that were, with their times; `met`: what
-    they met: requests on the way, daemons, servers."""
+    """Of a seed and a mix, and `gap` seconds between two on average. `struck`: those that were, with their times;
+    `met`: what they met: requests on the way, daemons, servers."""
 
-    def __init__(self, site: Site, seed: int, gap: float) -> None:
+    def __init__(self, site: Site, seed: int, gap: float, mix: Mix) -> None:
         self.struck: list[tuple[float, Fault]] = []
         self.met = Counter[str]()
-        self._site, self._seed, self._gap = site, seed, gap
+        self._site, self._seed, self._gap, self._mix = site, seed, gap, mix
 
     @contextmanager
     def striking(self) -> Iterator[None]:
@@ -46,7 +47,7 @@ class Faults:
 
     def _strike_all(self, over: threading.Event) -> None:
         began = time.monotonic()
-        for fault in faults(self._seed, len(self._site.stack.nodes), self._gap):
+        for fault in faults(self._seed, len(self._site.stack.nodes), self._gap, self._mix):
             if over.wait(max(0.0, began + fault.at - time.monotonic())):
                 return
             self.struck.append((time.time(), fault))
@@ -66,6 +67,8 @@ class Faults:
                 history.went(node, time.time(), fault.seconds)
             if fault.harm is Harm.JOURNAL_LOST:
                 history.forgot.setdefault(node, []).append(time.time())
+            if fault.harm is Harm.GPUS_GONE:
+                history.own.setdefault(node, []).append(time.time())
 
     def _strike(self, fault: Fault) -> None:
         node = self._site.stack.nodes[fault.node]
@@ -77,6 +80,8 @@ class Faults:
             self._site.agents[node].say("lose")
         elif fault.harm is Harm.DAEMON_FROZEN:
             self._site.agents[node].say("freeze", fault.seconds)
+        elif fault.harm is Harm.GPUS_GONE:
+            self._site.kubelets.take_gpus(node, _GPUS_GONE * fault.seconds)
         elif fault.harm in (Harm.OPERATOR, Harm.SCHEDULER):
             _frozen(self._site.stack, _SERVICES[fault.harm], fault.seconds)
         else:

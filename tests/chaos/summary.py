@@ -32,11 +32,11 @@ def main() -> int:
 
 def page(found: list[Report]) -> Iterator[str]:
     """A table of the pieces, and one of what they have met."""
-    yield "| commit | seed | nodes | lifecycles | minutes | hooks | pods | drains | strikes | violations |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    yield "| commit | mix | seed | nodes | lifecycles | minutes | hooks | pods | drains | strikes | violations |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for report in found:
         yield _row(
-            f"{report['commit']} | {report['seed']} | {report['nodes']}",
+            f"{report['commit']} | {report['mix']} | {report['seed']} | {report['nodes']}",
             report["lifecycles"],
             round(report["seconds"] / 60),
             *(report[name] for name in ("hooks", "pods", "drains")),
@@ -47,7 +47,7 @@ def page(found: list[Report]) -> Iterator[str]:
     whole[1] = round(whole[1] / 60)
     strikes = _summed(found, "failpoints")
     violations = sum(len(report["violations"]) for report in found)
-    yield _row("all | | ", *whole, sum(strikes.values()), violations)
+    yield _row("all | | | ", *whole, sum(strikes.values()), violations)
     yield ""
     for title, name in (("Jobs", "kinds"), ("Their states", "states"), ("Faults", "faults"), ("What they met", "met")):
         yield f"- {title}: {_listed(_summed(found, name))}."

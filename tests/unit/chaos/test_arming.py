@@ -6,6 +6,8 @@ from types import MappingProxyType
 import pytest
 
 from tests.chaos.arming import Arming, names
+from tests.chaos.mixes import MIXES, USUAL
+from tests.chaos.plan import Mix
 from tests.failpoints import failpoint, hooks
 
 _NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -38,8 +40,8 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return at
 
 
-def arming(hand: Hand, gap: float = 5.0, before: Mapping[str, int] = _NOTHING) -> Arming:
-    return Arming(1, {"n1": hand}, gap, before)  # type: ignore[dict-item]
+def arming(hand: Hand, gap: float = 5.0, before: Mapping[str, int] = _NOTHING, mix: Mix = USUAL) -> Arming:
+    return Arming(1, {"n1": hand}, gap, before, mix)  # type: ignore[dict-item]
 
 
 def test_many_are_armed_until_one_has_struck(hand: Hand, now: list[float]) -> None:
@@ -83,6 +85,17 @@ def test_what_has_struck_in_earlier_pieces_waits(hand: Hand, now: list[float]) -
         one.turn()
         assert len(seldom & set(hand.armed)) > len(hand.armed) // 2
         now[0] += 10
+
+
+def test_what_has_struck_often_enough_is_armed_no_more(hand: Hand, now: list[float]) -> None:
+    mix, still = MIXES["nodes"], names()[:3]
+    one = arming(hand, before=dict.fromkeys(names()[3:], 100) | dict.fromkeys(still, 99), mix=mix)
+    one.turn()
+    assert set(hand.armed) == set(still)
+    one.hear("n1", still[0])
+    now[0] += 1000
+    one.turn()
+    assert set(hand.armed) == set(still[1:])
 
 
 def test_in_the_end_none_is_armed(hand: Hand, now: list[float]) -> None:

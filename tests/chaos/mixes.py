@@ -1,0 +1,81 @@
+"""What chaos is made of: a site where everything fails at times, and two where what is seldom there is usual."""
+
+import math
+from dataclasses import replace
+
+from .plan import ON_THE_WAY, Harm, Kind, Mix
+
+USUAL = Mix(
+    "usual",
+    kinds={
+        Kind.SUCCESS: 24,
+        Kind.FAILURE: 14,
+        Kind.QUICK_END: 14,
+        Kind.CANCEL: 18,
+        Kind.REQUEUE: 6,
+        Kind.TIME_LIMIT: 1,
+        Kind.BAD_SPEC: 8,
+        Kind.SLOW_PULL: 8,
+        Kind.STUBBORN: 2,
+        Kind.FOREIGN: 7,
+    },
+    sizes={1: 50, 2: 24, 3: 8, 4: 8, 5: 3, 6: 2, 7: 2, 8: 3},
+    harms={
+        Harm.DAEMON_KILLED: 22,
+        Harm.DAEMON_FROZEN: 6,
+        Harm.JOURNAL_LOST: 4,
+        **dict.fromkeys(ON_THE_WAY, 9),
+        Harm.APISERVER: 1,
+        Harm.SLURMCTLD: 1,
+        Harm.SLURMRESTD: 2,
+        Harm.OPERATOR: 2,
+        Harm.SCHEDULER: 2,
+    },
+    looks=0.2,
+    patient=0.2,
+    slow=(8.0, 25.0),
+    stubborn=(75.0, 95.0),
+    epilog_deadline=60.0,
+    node_patience=30.0,
+    given_back=0.0,
+    administrator=2,
+    armed=40,
+    enough=math.inf,
+)
+# What the usual one comes to seldom, often: so that each failpoint is struck often enough.
+_SEEKING = replace(
+    USUAL,
+    sizes={1: 80, 2: 14, 3: 3, 4: 3},
+    looks=1.0,
+    slow=(32.0, 40.0),  # Slurm counts half a minute as a whole one, which a limit is then lengthened by
+    administrator=1,
+    armed=120,
+    enough=100,
+)
+# Nodes without GPUs, or with a process that stays; drained, given back, and jobs that go to other nodes.
+_NODES = replace(
+    _SEEKING,
+    name="nodes",
+    kinds={Kind.SUCCESS: 15, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 10, Kind.STUBBORN: 60},
+    harms={Harm.GPUS_GONE: 20, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
+    stubborn=(44.0, 54.0),
+    epilog_deadline=40.0,
+    node_patience=3.0,
+    given_back=30.0,
+)
+# Daemons that know nothing of the runs that go on, refused specs, looks into outputs, limits that are lengthened.
+_MEMORY = replace(
+    _SEEKING,
+    name="memory",
+    patient=0.8,
+    kinds={
+        Kind.SUCCESS: 10,
+        Kind.FAILURE: 15,
+        Kind.CANCEL: 25,
+        Kind.REQUEUE: 5,
+        Kind.BAD_SPEC: 30,
+        Kind.SLOW_PULL: 15,
+    },
+    harms={Harm.JOURNAL_LOST: 20, **dict.fromkeys(ON_THE_WAY, 1)},
+)
+MIXES = {mix.name: mix for mix in (USUAL, _NODES, _MEMORY)}
