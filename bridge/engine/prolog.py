@@ -76,7 +76,7 @@ def _advance_batch(config: Config, run: Run, at: float) -> Run:
         run = _render(config, run, at)
     if run.judgement is not None:
         return _settle(config, run, at)
-    if _has_started(run):
+    if _has_started(config, run):
         return _ready(config, run, at)
     return progress.advance(config, run, at)
 
@@ -90,7 +90,7 @@ def _judge(config: Config, run: Run, at: float) -> Run:
 
 def _judgement(config: Config, run: Run, at: float) -> Judgement | None:
     # The last pod may be seen before the clock wakes the run: then there is nothing left to wait for.
-    if at >= last_moment(config, run) and not _has_started(run):
+    if at >= last_moment(config, run) and not _has_started(config, run):
         found = _what_it_waited_for(run)
         waited = f"not started after {_span(at - run.began)}: "
         return Judgement(Verdict.SHARED, waited + found.sentence, found.fault.name)
@@ -207,19 +207,25 @@ def _refused_for(error: BridgeError) -> Fault:
     return runs.SPEC_REFUSED
 
 
-def _has_started(run: Run) -> bool:
+def _has_started(config: Config, run: Run) -> bool:
     if not run.knows_its_workload:
         return False  # these may be pods without a gate, which start wherever they like
     if all(_is_started(run, rank) for rank in range(len(run.nodes))):
         return True
-    return _is_over_early(run)
+    return _is_over_early(config, run)
 
 
-def _is_over_early(run: Run) -> bool:
-    """A rank failed by itself and the operator took the others back before they had started."""
+def _is_over_early(config: Config, run: Run) -> bool:
+    """A rank failed by itself and the operator took the others back before they had started. It may have failed for
+    want of one of these: what will be believed of that one is told instead. What is never believed, and what its node
+    judges itself, keeps nobody here: the script begins after all prologs."""
     failed = any(pod.ended is not None and pod.ended.exit_code != 0 for pod in run.pods.values() if pod.started)
     waiting = [rank for rank in range(len(run.nodes)) if not _is_started(run, rank)]
-    return failed and run.workload_failed and not any(rank in run.suspicions for rank in waiting)
+    suspicions = [run.suspicions[rank] for rank in waiting if rank in run.suspicions]
+    is_to_be_told = any(
+        believed_at(config, each) is not None and each.fault.verdict is not Verdict.NODE for each in suspicions
+    )
+    return failed and run.workload_failed and not is_to_be_told
 
 
 def _ready(config: Config, run: Run, at: float) -> Run:

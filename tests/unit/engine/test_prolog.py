@@ -96,6 +96,21 @@ def test_a_run_that_failed_before_all_had_started_is_let_through_to_attach() -> 
     assert story.after(2).run.outcome is not None
 
 
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        pod(0, gate=None, unschedulable="0/2 nodes are available: 1 Insufficient nvidia.com/gpu."),
+        pod(0, gate=None, node="compute1", phase="Failed", failure="UnexpectedAdmissionError"),
+    ],
+)
+def test_what_nobody_will_believe_here_keeps_no_run_that_has_failed(waiting: PodFacts) -> None:
+    """The operator makes no other pod in the place of this one."""
+    story = batch().created().sees(waiting, ended(1, 3))
+    assert story.run.suspicions and story.answer() is None
+    assert story.workload(failed=True).answer() == Answer(0)
+    assert story.tell(events.PodGone(story.at, 0, "pod-0", proven=True)).after(2).run.outcome is not None
+
+
 def test_the_verdict_comes_from_the_pod_that_has_not_started() -> None:
     lacking = pod(
         0, gate=None, node="compute1", waiting="CreateContainerConfigError", waiting_message='secret "s" not found'
