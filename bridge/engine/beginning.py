@@ -11,7 +11,7 @@ def first_sight(config: Config, event: events.Event) -> Run:
     """A run of which nothing was known before this event. Raises ValueError when none can begin with it."""
     match event:
         case events.PrologBegan():
-            return new_run(config, event.allocation, event.at)
+            return replace(new_run(config, event.allocation, event.at), may_be_forgotten=event.older)
         case events.EpilogBegan():
             key = RunKey(event.cluster, event.job_id, event.restart)
             return forgotten_run(config, event.at, event.allocation, key, event.start)

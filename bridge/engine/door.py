@@ -43,11 +43,12 @@ class Door:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._unknown: dict[int, Marker | None] = {}
+        self._since = 0.0
 
-    def recover(self, markers: Mapping[int, Marker | None]) -> None:
+    def recover(self, markers: Mapping[int, Marker | None], at: float) -> None:
         """Take up which markers there are as the daemon begins: by these alone a run may be known that the journal has
-        lost, or never knew."""
-        self._unknown = dict(markers)
+        lost, or never knew. What a hook that is older than this daemon has begun nobody can tell then."""
+        self._unknown, self._since = dict(markers), at
 
     def epilog(self, hook: Hook, runs: Mapping[RunKey, Run]) -> Admission:
         """Consent ends for every run of this job here, and its time counts from the hook's beginning, as Slurm's
@@ -168,6 +169,7 @@ class Door:
             reporting,
             request.token_error or "",
             Rules.of(self._config, allocation),
+            older=hook.arrived < self._since,
         )
 
 

@@ -22,7 +22,8 @@ from bridge.slurmrest.api import JobRecord
 class PrologBegan:
     """A prolog hook asked. ``spec`` is None on every node but the batch node; ``reporting`` says whether
     slurmrestd can be asked as the owner, ``no_report`` why not; ``rules`` is what the configuration said then;
-    ``clock_offset`` the seconds from the boot clock to those since the epoch, 0 in journals of before."""
+    ``clock_offset`` the seconds from the boot clock to those since the epoch, 0 in journals of before; ``older``
+    whether the hook is older than the daemon."""
 
     at: float
     allocation: Allocation
@@ -32,6 +33,7 @@ class PrologBegan:
     no_report: str = ""
     rules: Rules = field(default_factory=Rules)
     clock_offset: float = 0.0
+    older: bool = False
     kind: Literal["prolog_began"] = "prolog_began"
 
 

@@ -147,7 +147,7 @@ class Engine:
         self._touched = set(self._runs)
         self._left = {key: clock.now() for key, run in self._runs.items() if run.phase is Phase.PROLOG}
         self._reception.recover(self._runs)
-        self._door.recover(markers)
+        self._door.recover(markers, clock.now())
         self._end_what_a_boot_ended()
         self._take_up_prologs()
         self._hub.expect(key for key, run in self._runs.items() if run.phase is Phase.RUNNING)

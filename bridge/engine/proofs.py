@@ -14,8 +14,8 @@ def epilog_began(run: Run, event: events.EpilogBegan) -> Run:
     # Who asks again after a no does not wait for the pause that the last failure earned.
     tries = run.tries if run.epilog_answer is None else {}
     ended = training.stopped(run) if run.stop_asked and run.outcome is None else run.outcome
-    if run.unattended is not None and run.workload is Workload.NONE:
-        run = replace(run, workload=Workload.UNKNOWN)  # by a journal that may be old: it proves nothing
+    if run.workload is Workload.NONE and (run.unattended is not None or run.may_be_forgotten):
+        run = replace(run, workload=Workload.UNKNOWN)  # by a journal that may be old or new: it proves nothing
     # What was still being made when consent ended may be there, whatever is told of it later.
     made_nothing = run.phase is not Phase.RELEASE and run.created_nothing
     return replace(

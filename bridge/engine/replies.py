@@ -83,7 +83,7 @@ def _failed(run: Run, event: events.Failed) -> Run:
 
 def _refused(run: Run, event: events.Refused) -> Run:
     # After an earlier try without an answer the refusal says nothing about what that one may have made.
-    if run.workload is Workload.UNKNOWN and not run.tried("create"):
+    if run.workload is Workload.UNKNOWN and not (run.tried("create") or run.may_be_forgotten):
         run = replace(run, workload=Workload.NONE)
     return judged(run, Judgement(event.verdict, event.sentence, event.fault), event.at)
 

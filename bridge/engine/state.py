@@ -165,6 +165,7 @@ class Run:
     record: JobRecord | None = None
     manifest: str = ""
     notices: tuple[str, ...] = ()
+    may_be_forgotten: bool = False  # an earlier daemon may have begun it, whose journal is lost
     workload: Workload = Workload.NONE
     workload_uid: str = ""
     workload_failed: bool = False
@@ -279,7 +280,8 @@ class Run:
     def created_nothing(self) -> bool:
         """Whether this run certainly has nothing in Kubernetes: only the batch node creates, this is the one, and it
         never came to a manifest. So an API server that is away does not keep the node from the next job."""
-        return self.is_batch and self.workload is Workload.NONE and not self.manifest and not self.workload_uid
+        had_none = self.workload is Workload.NONE and not self.manifest and not self.workload_uid
+        return self.is_batch and had_none and not self.may_be_forgotten
 
     @property
     def knows_its_workload(self) -> bool:

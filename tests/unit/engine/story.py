@@ -164,11 +164,12 @@ class Story:
         self.told.append(event)
         return self
 
-    def began(self, spec: SpecFile | None = None, reporting: bool = True) -> "Story":
-        """The prolog's hook arrives."""
+    def began(self, spec: SpecFile | None = None, reporting: bool = True, older: bool = False) -> "Story":
+        """The prolog's hook arrives, which may be older than the daemon."""
         if spec is None and self.here.is_batch:
             spec = SpecFile("/home/ml/job.yaml", base64.b64encode(SPEC).decode())
-        return self.tell(events.PrologBegan(self.at, self.here, (2001,), spec, reporting, rules=self.rules))
+        began = events.PrologBegan(self.at, self.here, (2001,), spec, reporting, rules=self.rules, older=older)
+        return self.tell(began)
 
     def learned(self, **changes: Any) -> "Story":
         """slurmctld has told about the job, and the node is proven."""
