@@ -39,7 +39,11 @@ def main() -> int:
         if any(wanted.items() <= done.items() for done in reports(asked.out, product)):
             continue
         stack.make_clean()
-        print(run(stack, seed, lifecycles, asked.out, pace, product, mix), flush=True)
+        try:
+            print(run(stack, seed, lifecycles, asked.out, pace, product, mix), flush=True)
+        except (KeyboardInterrupt, SystemExit):
+            stack.make_clean()  # the next one waits for nodes that are in service
+            raise
     done = reports(asked.out, product)
     print("\n".join(page(done)))
     return 1 if any(report["violations"] for report in done) else 0

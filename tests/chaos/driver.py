@@ -162,9 +162,11 @@ class Driver:
         return [name for _, name, _, _ in lines]
 
     def _release(self, held: list[int]) -> None:
-        """Slurm holds a job whose prologs have failed five times, and the bridge one whose third try has failed."""
+        """Slurm holds a job whose prologs have failed five times, and the bridge one whose third try has failed; or one
+        that it has refused, and whose owner gives it up."""
         for job in held:
-            self._ask("scontrol", "release", str(job))
+            is_refused = job in self._jobs and self._jobs[job].kind is Kind.BAD_SPEC
+            self._ask(*(["scancel"] if is_refused else ["scontrol", "release"]), str(job))
 
     def _end_forgotten(self, running: list[int]) -> None:
         """slurmctld that begins anew forgets to start the scripts of jobs that are in their prologs (seen with 24.11.5

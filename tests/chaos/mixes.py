@@ -39,6 +39,7 @@ USUAL = Mix(
     node_patience=30.0,
     given_back=0.0,
     administrator=2,
+    holds=0,
     armed=40,
     enough=math.inf,
 )
@@ -68,6 +69,7 @@ _MEMORY = replace(
     _SEEKING,
     name="memory",
     patient=0.8,
+    holds=2,
     kinds={
         Kind.SUCCESS: 10,
         Kind.FAILURE: 15,

@@ -67,8 +67,9 @@ class Mix:
     """What a run of chaos is made of. Weights of kinds, sizes and harms; shares of jobs whose script `looks` into what
     a rank has printed, and whose owner is `patient` and ends them late; in seconds, when a `slow` pod starts and for
     how long a process is `stubborn`, the daemons' `epilog_deadline` (a usual one is most of an hour) and
-    `node_patience`, and until somebody gives a drained node back. One in so many daemons is an `administrator`. So
-    many failpoints are `armed` on a node at once, of those that have struck less than `enough` times."""
+    `node_patience`, and until somebody gives a drained node back. One in so many daemons is an `administrator`, and one
+    `holds` jobs that it refuses (0: none). So many failpoints are `armed` on a node at once, of those that have struck
+    less than `enough` times."""
 
     name: str
     kinds: Mapping[Kind, int]
@@ -82,6 +83,7 @@ class Mix:
     node_patience: float
     given_back: float
     administrator: int
+    holds: int
     armed: int
     enough: float
 

@@ -73,10 +73,12 @@ def armed():
             return file.read().split()
     except OSError:
         return []
-names = armed()
-if names:
+if armed():
     sys.path.append("{FOLDER}")
     from failpoints import hooks
+    # All: who waits for minutes may be struck by what was armed meanwhile.
+    names = [name for place in hooks.PLACES for name in hooks.possible(place)]
+    names.sort(key=hash)  # of two that are armed at one place either may be the first
     hooks.arm(names, "{FOLDER}/struck", lambda name: name in armed())
 main(sys.argv)
 """
@@ -249,6 +251,8 @@ def _behind_proxies(stack: Stack, mix: Mix) -> Iterator[dict[Server, Proxy]]:
         undone.enter_context(stack.configured(*mighty, slurmrest=rest | tier | {"extend_time_limit": True}, **changes))
         others = [node for node in stack.nodes if node not in mighty]
         undone.enter_context(stack.configured(*others, slurmrest=rest, **changes))
+        if mix.holds:
+            undone.enter_context(stack.configured(*stack.nodes[:: mix.holds], on_job_fault="hold"))
         yield {Server.KUBERNETES: kubernetes, Server.SLURM: slurm}
 
 
