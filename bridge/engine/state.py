@@ -280,8 +280,7 @@ class Run:
     def created_nothing(self) -> bool:
         """Whether this run certainly has nothing in Kubernetes: only the batch node creates, this is the one, and it
         never came to a manifest. So an API server that is away does not keep the node from the next job."""
-        had_none = self.workload is Workload.NONE and not self.manifest and not self.workload_uid
-        return self.is_batch and had_none and not self.may_be_forgotten
+        return self.is_batch and self.workload is Workload.NONE and not self.manifest and not self.workload_uid
 
     @property
     def knows_its_workload(self) -> bool:

@@ -74,8 +74,11 @@ def beginnings(config: Config, here: Allocation, at: float) -> st.SearchStrategy
     rules = Rules.of(config, here)
     spec = st.sampled_from((_SPECS[0],) * 8 + _SPECS[1:]) if here.is_batch else st.none()
     prologs = st.builds(
-        lambda spec, reporting: events.PrologBegan(at, here, (2001,), spec, reporting, rules=rules, clock_offset=1e9),
+        lambda spec, reporting, older: events.PrologBegan(
+            at, here, (2001,), spec, reporting, rules=rules, clock_offset=1e9, older=older
+        ),
         spec,
+        st.booleans(),
         st.booleans(),
     )
     adopted = st.builds(

@@ -43,7 +43,7 @@ class Watched:
         after = next_run(self.config, before, event)
         self.told.append(event)
         if isinstance(event, events.EpilogBegan) and before is not None and before.phase is not Phase.RELEASE:
-            self._is_clear = before.created_nothing and before.unattended is None
+            self._is_clear = before.created_nothing and before.unattended is None and not before.may_be_forgotten
         if isinstance(event, events.PodsClear) and before is not None and before.phase is Phase.RELEASE:
             self._is_clear = True
         if after == before:
