@@ -11,6 +11,7 @@ from tests.failpoints import failpoint, hooks
 from .hands import Agent
 from .plan import Mix
 
+_AT_ONCE = 40
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
 
 
@@ -22,7 +23,7 @@ def names() -> list[str]:
 
 class Arming:
     """Of all nodes. `gap`: seconds on average between a strike on a node and the next arming there; `before`: how often
-    each has struck in earlier pieces; the mix says how many are armed at once, and how often is enough."""
+    each has struck in earlier pieces; the mix says which are sought, and how often is enough."""
 
     def __init__(self, seed: int, agents: dict[str, Agent], gap: float, before: Mapping[str, int], mix: Mix) -> None:
         self.struck = Counter(dict.fromkeys(names(), 0))
@@ -53,6 +54,11 @@ class Arming:
         """Weighted, without repetition: each has its chance, the more the less it has struck (Efraimidis, Spirakis)."""
         counts = {name: count + self._before.get(name, 0) for name, count in self.struck.items()}
         keys = {
-            name: self._chance.random() ** (1 + count) for name, count in counts.items() if count < self._mix.enough
+            name: self._chance.random() ** (1 + count) for name, count in counts.items() if self._is_sought(name, count)
         }
-        return sorted(keys, key=keys.__getitem__)[-self._mix.armed :]
+        return sorted(keys, key=keys.__getitem__)[-_AT_ONCE:]
+
+    def _is_sought(self, name: str, count: int) -> bool:
+        """All are where no places are sought; else those of these places that have struck too seldom."""
+        seeks = self._mix.seeks
+        return not seeks or (name.split("-", 2)[2] in seeks and count < self._mix.enough)

@@ -1,6 +1,5 @@
-"""What chaos is made of: a site where everything fails at times, and two where what is seldom there is usual."""
+"""What chaos is made of: a site where everything fails at times, and three where what is seldom there is usual."""
 
-import math
 from dataclasses import replace
 
 from .plan import ON_THE_WAY, Harm, Kind, Mix
@@ -40,44 +39,90 @@ USUAL = Mix(
     given_back=0.0,
     administrator=2,
     holds=0,
-    armed=40,
-    enough=math.inf,
-)
-# What the usual one comes to seldom, often: so that each failpoint is struck often enough.
-_SEEKING = replace(
-    USUAL,
-    sizes={1: 80, 2: 14, 3: 3, 4: 3},
-    looks=1.0,
-    slow=(32.0, 40.0),  # Slurm counts half a minute as a whole one, which a limit is then lengthened by
-    administrator=1,
-    armed=120,
+    old=False,
+    seeks=frozenset(),
     enough=100,
 )
+# What the usual one comes to seldom, often: so that each failpoint is struck often enough.
+_SEEKING = replace(USUAL, sizes={1: 80, 2: 14, 3: 3, 4: 3}, looks=1.0, administrator=1)
 # Nodes without GPUs, or with a process that stays; drained, given back, and jobs that go to other nodes.
 _NODES = replace(
     _SEEKING,
     name="nodes",
-    kinds={Kind.SUCCESS: 15, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 10, Kind.STUBBORN: 60},
+    kinds={Kind.SUCCESS: 15, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 65},
     harms={Harm.GPUS_GONE: 20, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     stubborn=(44.0, 54.0),
     epilog_deadline=40.0,
     node_patience=3.0,
     given_back=30.0,
+    seeks=frozenset(
+        {
+            "hook.linger",
+            "hook.node.scan",
+            "kubelet.complaint",
+            "kubernetes.create_event",
+            "kubernetes.events_because",
+            "kubernetes.node",
+            "reply.scan",
+            "slurmrest.drain",
+            "slurmrest.node",
+            "slurmrest.resume",
+        }
+    ),
 )
-# Daemons that know nothing of the runs that go on, refused specs, looks into outputs, limits that are lengthened.
+# Daemons that know nothing of the runs that go on, and workloads whose pods nobody takes away; looks into outputs.
 _MEMORY = replace(
     _SEEKING,
     name="memory",
     patient=0.8,
-    holds=2,
-    kinds={
-        Kind.SUCCESS: 10,
-        Kind.FAILURE: 15,
-        Kind.CANCEL: 25,
-        Kind.REQUEUE: 5,
-        Kind.BAD_SPEC: 30,
-        Kind.SLOW_PULL: 15,
-    },
-    harms={Harm.JOURNAL_LOST: 20, **dict.fromkeys(ON_THE_WAY, 1)},
+    kinds={Kind.SUCCESS: 20, Kind.FAILURE: 25, Kind.CANCEL: 45, Kind.REQUEUE: 10},
+    harms={Harm.JOURNAL_LOST: 20, Harm.COLLECTOR: 6, **dict.fromkeys(ON_THE_WAY, 1)},
+    seeks=frozenset(
+        {
+            "hook.daemon.tell",
+            "hook.marker.read",
+            "hook.marker.remove",
+            "kubernetes.create_workload",
+            "kubernetes.delete_pod",
+            "kubernetes.delete_workload",
+            "kubernetes.follow_log",
+            "kubernetes.last_log",
+            "kubernetes.list_workloads",
+            "kubernetes.patch_pod",
+            "kubernetes.pod",
+            "kubernetes.watch_workload",
+            "kubernetes.workload",
+            "reply.attached",
+            "reply.end",
+            "reply.line",
+        }
+    ),
 )
-MIXES = {mix.name: mix for mix in (USUAL, _NODES, _MEMORY)}
+# Refused specs, slow starts after which a limit is lengthened, and daemons that forget.
+_REFUSALS = replace(
+    _SEEKING,
+    name="refusals",
+    kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 60, Kind.SLOW_PULL: 35},
+    harms={Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
+    slow=(32.0, 40.0),  # Slurm counts half a minute as a whole one
+    holds=2,
+    old=True,
+    seeks=frozenset(
+        {
+            "hook.account.look_up",
+            "hook.output.append",
+            "hook.slurm.requeue",
+            "hook.spec.read",
+            "hook.timeline.leave",
+            "hook.token.mint",
+            "journal.forget",
+            "journal.set_note",
+            "kubernetes.events_of",
+            "slurmrest.cancel",
+            "slurmrest.job",
+            "slurmrest.set_comment",
+            "slurmrest.set_time_limit",
+        }
+    ),
+)
+MIXES = {mix.name: mix for mix in (USUAL, _NODES, _MEMORY, _REFUSALS)}

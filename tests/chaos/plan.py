@@ -48,6 +48,7 @@ class Harm(Enum):
     SLURMRESTD = "slurmrestd anew"
     OPERATOR = "operator frozen"
     SCHEDULER = "scheduler frozen"
+    COLLECTOR = "garbage collector frozen"
     # Of a node itself.
     GPUS_GONE = "GPUs gone"
 
@@ -68,8 +69,9 @@ class Mix:
     a rank has printed, and whose owner is `patient` and ends them late; in seconds, when a `slow` pod starts and for
     how long a process is `stubborn`, the daemons' `epilog_deadline` (a usual one is most of an hour) and
     `node_patience`, and until somebody gives a drained node back. One in so many daemons is an `administrator`, and one
-    `holds` jobs that it refuses (0: none). So many failpoints are `armed` on a node at once, of those that have struck
-    less than `enough` times."""
+    `holds` jobs that it refuses (0: none). Where the daemons are `old` they have kept so many runs that each new one
+    makes them forget another. Failpoints of the places that it `seeks` are armed until they have struck `enough`; all
+    and always where it seeks none."""
 
     name: str
     kinds: Mapping[Kind, int]
@@ -84,8 +86,9 @@ class Mix:
     given_back: float
     administrator: int
     holds: int
-    armed: int
-    enough: float
+    old: bool
+    seeks: frozenset[str]
+    enough: int
 
 
 _ENDED_BY_OTHERS = (Kind.QUICK_END, Kind.CANCEL, Kind.TIME_LIMIT, Kind.STUBBORN)

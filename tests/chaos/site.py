@@ -25,6 +25,7 @@ from .agent import FOLDER, LOCK, PODS, STAMPS
 from .arming import Arming
 from .hands import Agent, Login, agents, login, logs
 from .history import Conflict, History, Hook, Workload
+from .kept import full_journals
 from .kubelets import Kubelets
 from .plan import PROLOG_DEADLINE, RECONCILE_PERIOD, Mix, PodLife, Server
 from .proxy import Proxy
@@ -109,6 +110,8 @@ def site(stack: Stack, mix: Mix, arming: Callable[[dict[str, Agent]], Arming], l
     with ExitStack() as undone:
         undone.enter_context(_imitated(stack))
         proxies = undone.enter_context(_behind_proxies(stack, mix))
+        if mix.old:
+            undone.enter_context(full_journals(stack))
         undone.enter_context(_with_failpoints(stack))
         undone.enter_context(logs(stack))
         hands = undone.enter_context(agents(stack, scribe.hear))

@@ -20,6 +20,7 @@ _SERVICES = {
     Harm.SLURMRESTD: "slurmrestd",
     Harm.OPERATOR: "training-operator",
     Harm.SCHEDULER: "kube-scheduler",
+    Harm.COLLECTOR: "kube-controller-manager",
 }
 
 
@@ -82,7 +83,7 @@ class Faults:
             self._site.agents[node].say("freeze", fault.seconds)
         elif fault.harm is Harm.GPUS_GONE:
             self._site.kubelets.take_gpus(node, _GPUS_GONE * fault.seconds)
-        elif fault.harm in (Harm.OPERATOR, Harm.SCHEDULER):
+        elif fault.harm in (Harm.OPERATOR, Harm.SCHEDULER, Harm.COLLECTOR):
             _frozen(self._site.stack, _SERVICES[fault.harm], fault.seconds)
         else:
             _anew(self._site.stack, _SERVICES[fault.harm])

@@ -7,6 +7,7 @@ import pytest
 
 from tests.chaos.mixes import MIXES, USUAL
 from tests.chaos.plan import BAD_SPECS, Harm, Kind, Mix, faults, lifecycles, pod_life
+from tests.failpoints import failpoint, hooks
 
 MANY = 3000
 
@@ -27,6 +28,7 @@ def test_another_seed_gives_another() -> None:
 def test_a_mix_has_what_it_is_made_of(mix: Mix) -> None:
     assert {life.kind for life in islice(lifecycles(1, 8, mix), MANY)} == set(mix.kinds)
     assert {fault.harm for fault in islice(faults(1, 8, 2.0, mix), MANY)} == set(mix.harms)
+    assert mix.seeks <= {*failpoint.PLACES, *hooks.PLACES}
     lives = [life for life in islice(lifecycles(1, 8, mix), MANY) if life.kind is Kind.STUBBORN]
     lingers = [max(pod_life(1, life, rank, 0, mix).lingers for rank in range(life.nodes)) for life in lives]
     assert min(lingers, default=math.inf) > mix.epilog_deadline, "what is stubborn outlives the deadline"
