@@ -1,6 +1,7 @@
 """Which failpoints are armed on which node: many at once, rather those that have struck seldom. The first that somebody
 comes to strikes, and none for a while then."""
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -22,33 +23,44 @@ def names() -> list[str]:
 
 
 class Arming:
-    """Of all nodes. `gap`: seconds on average between a strike on a node and the next arming there; `before`: how often
-    each has struck in earlier pieces; the mix says which are sought, and how often is enough."""
+    """Of all nodes. `gap`: seconds on average between a strike on a node and the next arming there, 0 for at once, when
+    a short life may come to more than one; `before`: how often each has struck in earlier pieces; the mix says which
+    are sought, and how often is enough. Any thread may tell of a strike."""
 
     def __init__(self, seed: int, agents: dict[str, Agent], gap: float, before: Mapping[str, int], mix: Mix) -> None:
         self.struck = Counter(dict.fromkeys(names(), 0))
         self._agents, self._gap, self._before, self._mix = agents, gap, before, mix
         self._chance = Random(f"{seed} failpoints")
         self._not_before = dict.fromkeys(agents, 0.0)
+        self._lock, self._is_over = threading.RLock(), False
 
     def turn(self) -> None:
         """Arms where none is, and others where nobody has come to those that are."""
-        now = time.monotonic()
-        for node, agent in self._agents.items():
-            if now >= self._not_before[node]:
-                self._not_before[node] = now + _PATIENCE
-                agent.say("arm", *self._drawn())
+        with self._lock:
+            for node in self._agents:
+                if time.monotonic() >= self._not_before[node]:
+                    self._arm(node)
 
     def hear(self, node: str, name: str) -> None:
         """It has struck there."""
-        self.struck[name] += 1
-        self._not_before[node] = time.monotonic() + self._chance.expovariate(1 / self._gap)
+        with self._lock:
+            self.struck[name] += 1
+            if self._gap:
+                self._not_before[node] = time.monotonic() + self._chance.expovariate(1 / self._gap)
+            else:
+                self._arm(node)
 
     def clear(self) -> None:
         """None any more."""
-        for agent in self._agents.values():
-            agent.say("disarm")
-        self._not_before = dict.fromkeys(self._agents, float("inf"))
+        with self._lock:
+            self._is_over = True
+            for agent in self._agents.values():
+                agent.say("disarm")
+
+    def _arm(self, node: str) -> None:
+        if not self._is_over:
+            self._not_before[node] = time.monotonic() + _PATIENCE
+            self._agents[node].say("arm", *self._drawn())
 
     def _drawn(self) -> list[str]:
         """Weighted, without repetition: each has its chance, the more the less it has struck (Efraimidis, Spirakis)."""

@@ -100,6 +100,17 @@ def test_what_has_struck_often_enough_is_armed_no_more(hand: Hand, now: list[flo
     assert set(hand.armed) == set(still[1:])
 
 
+def test_without_a_gap_the_next_are_armed_at_once_until_the_end(hand: Hand) -> None:
+    one = arming(hand, gap=0)
+    one.turn()
+    for number in range(2, 5):
+        one.hear("n1", hand.armed[0])
+        assert len(hand.told) == number
+    one.clear()
+    one.hear("n1", "kill-before-hook.linger")
+    assert hand.told[-1] == ("disarm",)
+
+
 def test_in_the_end_none_is_armed(hand: Hand, now: list[float]) -> None:
     one = arming(hand)
     one.turn()
