@@ -78,7 +78,7 @@ strikes: venv ## Each failpoint alone, over the fakes, ten times in each of ten 
 # What was broken, and what a person needs to see why, goes to the cache. SEED=2 for other jobs and other faults.
 # FAULTS=2 and FAILPOINTS=10 are the seconds between two faults of the site, and between two failpoints of a node.
 .PHONY: chaos
-chaos: venv ## Whole lives of jobs on sixteen nodes while everything breaks: is anything lost, left or held twice? (LIFECYCLES=200, NODES=16)
+chaos: venv ## Whole lives of jobs on sixteen nodes while everything breaks: is anything lost, left or held twice? (LIFECYCLES=200, NODES=16, MIX=usual)
 	SKB_NODES=$(or $(NODES),16) SKB_PULLED=pause python -m tests.chaos --mix $(or $(MIX),usual) --seed $(or $(SEED),1) \
 	  --lifecycles $(or $(LIFECYCLES),200) --faults $(or $(FAULTS),2) --failpoints $(or $(FAILPOINTS),10) --out $(CACHE)/chaos
 

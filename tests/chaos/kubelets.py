@@ -27,7 +27,7 @@ from .watch import Object
 _AGAIN = 0.5  # seconds until an API server that did not answer is asked again
 _HANDS = 8
 _GPU = "nvidia.com/gpu"
-GPUS = 2  # of each node
+_GPUS = 2  # of each node
 _MERGE = "application/merge-patch+json"
 
 
@@ -89,7 +89,7 @@ class Kubelets:
     def take_gpus(self, node: str, seconds: float) -> None:
         """As where its device plugin has died: for so long it has none to give."""
         self._set_gpus(node, 0)
-        self._after(seconds, lambda: self._set_gpus(node, GPUS))
+        self._after(seconds, lambda: self._set_gpus(node, _GPUS))
 
     def hear(self, pod: str, event: str, at: float) -> None:
         """What an agent tells of the process of a pod."""

@@ -253,7 +253,8 @@ def _behind_proxies(stack: Stack, mix: Mix) -> Iterator[dict[Server, Proxy]]:
         tier = undone.enter_context(stack.service_token("administrator", *mighty))
         undone.enter_context(stack.configured(*mighty, slurmrest=rest | tier | {"extend_time_limit": True}, **changes))
         others = [node for node in stack.nodes if node not in mighty]
-        undone.enter_context(stack.configured(*others, slurmrest=rest, **changes))
+        if others:  # none would mean all
+            undone.enter_context(stack.configured(*others, slurmrest=rest, **changes))
         if mix.holds:
             undone.enter_context(stack.configured(*stack.nodes[:: mix.holds], on_job_fault="hold"))
         yield {Server.KUBERNETES: kubernetes, Server.SLURM: slurm}
