@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,12 @@ def login(stack: Stack, user: str) -> Iterator[Login]:
         finally:
             assert process.stdin is not None
             process.stdin.close()
+
+
+def on_each(stack: Stack, work: Callable[[str], object]) -> None:
+    """This work on all compute nodes at once."""
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(work, stack.nodes))
 
 
 def _begun(stack: Stack, service: str, *words: str, user: str = "") -> subprocess.Popen[str]:

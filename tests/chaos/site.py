@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +14,15 @@ from typing import Any
 
 from bridge import wellknown
 from bridge.kube.transport import Transport
-from tests.failpoints import hooks
 from tests.integration.detours import authority, kubeconfig, with_authority
 from tests.integration.hands import EPILOG, PROLOG, before_hook
 from tests.integration.nodes import is_whole
 from tests.integration.stack import STACK, Stack, eventually
 
-from .agent import FOLDER, LOCK, PODS, STAMPS
+from .agent import STAMPS
 from .arming import Arming
-from .hands import Agent, Login, agents, login, logs
+from .failing import with_failpoints
+from .hands import Agent, Login, agents, login, logs, on_each
 from .history import Conflict, History, Hook, Workload
 from .kept import full_journals
 from .kubelets import Kubelets
@@ -42,48 +41,6 @@ _STAMP = (
     'echo "ended {phase} $SLURM_JOB_ID $EPOCHREALTIME $c" >>{file}; exit $c'
 )
 _LINES = f"exec bash -c '{_STAMP}' $hook"
-
-_DAEMON = "/usr/sbin/bridged"
-_DAEMON_ARMED = f"""#!/usr/lib/slurm-k8s-bridge/venv/bin/python -I
-import sys
-
-sys.path[:0] = ["/usr/lib/slurm-k8s-bridge", "{FOLDER}"]
-from failpoints.armed import main
-
-sys.exit(main())
-"""
-_HOOK = "/usr/lib/slurm-k8s-bridge/bridge/hook/__main__.py"
-_HOOK_ARMED = f"""
-import sys
-import time
-sys.path.insert(0, "/usr/lib/slurm-k8s-bridge")
-from bridge.hook import token
-from bridge.hook.client import main
-collect = token.Mint.collect
-def collected(mint):
-    try:
-        return collect(mint)
-    except token.NoTokenError:
-        with open("{STAMPS}", "a") as file:
-            print("tokenless", time.time(), file=file)
-        raise
-token.Mint.collect = collected
-def armed():
-    try:
-        with open("{FOLDER}/armed") as file:
-            return file.read().split()
-    except OSError:
-        return []
-if armed():
-    sys.path.append("{FOLDER}")
-    from failpoints import hooks
-    # All: who waits for minutes may be struck by what was armed meanwhile.
-    names = [name for place in hooks.PLACES for name in hooks.possible(place)]
-    names.sort(key=hash)  # of two that are armed at one place either may be the first
-    hooks.arm(names, "{FOLDER}/struck", lambda name: name in armed())
-main(sys.argv)
-"""
-_FAILPOINTS = Path(hooks.__file__).parent
 
 Life = Callable[[list[str], int, int], PodLife]
 
@@ -112,7 +69,7 @@ def site(stack: Stack, mix: Mix, arming: Callable[[dict[str, Agent]], Arming], l
         proxies = undone.enter_context(_behind_proxies(stack, mix))
         if mix.old:
             undone.enter_context(full_journals(stack))
-        undone.enter_context(_with_failpoints(stack))
+        undone.enter_context(with_failpoints(stack))
         undone.enter_context(logs(stack))
         hands = undone.enter_context(agents(stack, scribe.hear))
         scribe.arming = arming(hands)
@@ -195,7 +152,7 @@ def _imitated(stack: Stack) -> Iterator[None]:
     """The nodes' own kubelets stand still, and KWOK keeps the nodes Ready."""
     try:
         for unit in _UNITS:  # one by one: a kubelet that outlives its device plugin tells of no GPUs
-            _each(stack, lambda node, unit=unit: stack.exec(node, "systemctl", "stop", unit))  # type: ignore[misc]
+            on_each(stack, lambda node, unit=unit: stack.exec(node, "systemctl", "stop", unit))  # type: ignore[misc]
         stack.kubectl("-n", "kube-node-lease", "delete", "lease", *stack.nodes)
         stack.kubectl("annotate", "node", *stack.nodes, f"{_FAKE}=fake", "--overwrite")
         subprocess.run([STACK, "kwok", "start", "--bare"], check=True, stdout=sys.stderr)
@@ -204,7 +161,7 @@ def _imitated(stack: Stack) -> Iterator[None]:
     finally:
         subprocess.run([STACK, "kwok", "stop"], check=True, stdout=sys.stderr)
         stack.kubectl("annotate", "node", *stack.nodes, f"{_FAKE}-")
-        _each(stack, lambda node: stack.exec(node, "systemctl", "start", *reversed(_UNITS)))
+        on_each(stack, lambda node: stack.exec(node, "systemctl", "start", *reversed(_UNITS)))
         eventually(lambda: all(is_whole(stack, node) for node in stack.nodes), 90, "nodes with their own kubelets")
 
 
@@ -283,34 +240,3 @@ def _stamped(stack: Stack) -> Iterator[None]:
             for phase, hook in (("prolog", PROLOG), ("epilog", EPILOG)):
                 undone.enter_context(before_hook(stack, node, hook, _LINES.format(phase=phase, file=STAMPS)))
         yield
-
-
-@contextmanager
-def _with_failpoints(stack: Stack) -> Iterator[None]:
-    """Daemons and hooks that fail where and when they are told to."""
-
-    def arm(node: str) -> None:
-        stack.sh(node, f"mkdir -p {FOLDER} && chmod 755 {FOLDER} && cp -p {_DAEMON} {_HOOK} {FOLDER}/")
-        for name in ("__init__", "failpoint", "armed", "hooks", "strike"):
-            program = (_FAILPOINTS / f"{name}.py").read_text(encoding="utf-8")
-            target = f"{FOLDER}/failpoints/{name}.py"
-            stack.exec(node, "sh", "-c", f"mkdir -p {FOLDER}/failpoints && cat > {target}", stdin=program)
-        for file, text in ((_DAEMON, _DAEMON_ARMED), (_HOOK, _HOOK_ARMED)):
-            stack.exec(node, "sh", "-c", f"cat > {file}", stdin=text)
-        stack.exec(node, "systemctl", "restart", "slurm-k8s-bridge")
-
-    def disarm(node: str) -> None:
-        for file in (_DAEMON, _HOOK):
-            stack.sh(node, f"cat {FOLDER}/{Path(file).name} > {file}")
-        stack.sh(node, f"rm -rf {FOLDER} {STAMPS} {LOCK} {PODS}; systemctl restart slurm-k8s-bridge")
-
-    try:
-        _each(stack, arm)
-        yield
-    finally:
-        _each(stack, disarm)
-
-
-def _each(stack: Stack, work: Callable[[str], object]) -> None:
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(work, stack.nodes))
