@@ -76,11 +76,17 @@ strikes: venv ## Each failpoint alone, over the fakes, ten times in each of ten 
 	done
 
 # What was broken, and what a person needs to see why, goes to the cache. SEED=2 for other jobs and other faults.
-# FAULTS=2 and FAILPOINTS=10 are the seconds between two faults of the site, and between two failpoints of a node.
+# FAULTS=2 and FAILPOINTS=10: seconds between two faults of the site, and between two failpoints of a node.
 .PHONY: chaos
 chaos: venv ## Whole lives of jobs on sixteen nodes while everything breaks: is anything lost, left or held twice? (LIFECYCLES=200, NODES=16, MIX=usual)
 	SKB_NODES=$(or $(NODES),16) SKB_PULLED=pause python -m tests.chaos --mix $(or $(MIX),usual) --seed $(or $(SEED),1) \
-	  --lifecycles $(or $(LIFECYCLES),200) --faults $(or $(FAULTS),2) --failpoints $(or $(FAILPOINTS),10) --out $(CACHE)/chaos
+	  --lifecycles $(or $(LIFECYCLES),200) $(if $(FAULTS),--faults $(FAULTS)) $(if $(FAILPOINTS),--failpoints $(FAILPOINTS)) \
+	  --out $(CACHE)/chaos
+
+# Hours. Interrupted it goes on with the piece that it was at, also on another machine where the reports are committed.
+.PHONY: long-run
+long-run: venv ## Pieces of chaos of all mixes: 10,000 lifecycles on thirty nodes, and each failpoint a hundred times (SEED=1)
+	SKB_NODES=$(or $(NODES),30) SKB_PULLED=pause python -m tests.chaos.long_run --seed $(or $(SEED),1) --out $(CACHE)/chaos
 
 # In a copy of the checkout. MUTANTS="NAME..." only those.
 .PHONY: mutants

@@ -22,6 +22,11 @@ def names() -> list[str]:
     return of_daemon + [name for place in hooks.PLACES for name in hooks.possible(place)]
 
 
+def place_of(name: str) -> str:
+    """Of a failpoint: what it comes before or after."""
+    return name.split("-", 2)[2]
+
+
 class Arming:
     """Of all nodes. `gap`: seconds on average between a strike on a node and the next arming there, 0 for at once, when
     a short life may come to more than one; `before`: how often each has struck in earlier pieces; the mix says which
@@ -73,4 +78,4 @@ class Arming:
     def _is_sought(self, name: str, count: int) -> bool:
         """All are where no places are sought; else those of these places that have struck too seldom."""
         seeks = self._mix.seeks
-        return not seeks or (name.split("-", 2)[2] in seeks and count < self._mix.enough)
+        return not seeks or (place_of(name) in seeks and count < self._mix.enough)

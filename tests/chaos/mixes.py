@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
-from .plan import ON_THE_WAY, Harm, Kind, Mix
+from .plan import ON_THE_WAY, Harm, Kind, Mix, Pace
+
+ENOUGH = 100  # strikes of each failpoint that a long run should have
 
 USUAL = Mix(
     "usual",
+    Pace(faults=2.0, failpoints=10.0),
+    piece=1000,
     kinds={
         Kind.SUCCESS: 24,
         Kind.FAILURE: 14,
@@ -41,14 +45,15 @@ USUAL = Mix(
     holds=0,
     old=False,
     seeks=frozenset(),
-    enough=100,
+    enough=ENOUGH,
 )
 # What the usual one comes to seldom, often: so that each failpoint is struck often enough.
-_SEEKING = replace(USUAL, sizes={1: 80, 2: 14, 3: 3, 4: 3}, looks=1.0, administrator=1)
+_SEEKING = replace(USUAL, piece=500, sizes={1: 80, 2: 14, 3: 3, 4: 3}, looks=1.0, administrator=1)
 # Nodes without GPUs, or with a process that stays; drained, given back, and jobs that go to other nodes.
 _NODES = replace(
     _SEEKING,
     name="nodes",
+    pace=Pace(faults=1.0, failpoints=0.0),
     kinds={Kind.SUCCESS: 15, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 65},
     harms={Harm.GPUS_GONE: 20, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     stubborn=(44.0, 54.0),
@@ -74,6 +79,7 @@ _NODES = replace(
 _MEMORY = replace(
     _SEEKING,
     name="memory",
+    pace=Pace(faults=1.5, failpoints=0.0),
     patient=0.8,
     kinds={Kind.SUCCESS: 20, Kind.FAILURE: 25, Kind.CANCEL: 45, Kind.REQUEUE: 10},
     harms={Harm.JOURNAL_LOST: 20, Harm.COLLECTOR: 6, **dict.fromkeys(ON_THE_WAY, 1)},
@@ -102,6 +108,7 @@ _MEMORY = replace(
 _REFUSALS = replace(
     _SEEKING,
     name="refusals",
+    pace=Pace(faults=4.0, failpoints=0.0),
     kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 60, Kind.SLOW_PULL: 35},
     harms={Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     slow=(32.0, 40.0),  # Slurm counts half a minute as a whole one

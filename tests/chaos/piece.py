@@ -4,13 +4,16 @@ import json
 import pickle
 import shutil
 import subprocess
+import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.integration.stack import Stack
+from tests.integration.stack import STACK, Stack
 
 from .arming import Arming
 from .driver import Driver
@@ -18,7 +21,7 @@ from .evidence import Evidence
 from .hands import Agent
 from .laws import Violation
 from .mixes import USUAL
-from .plan import Lifecycle, Mix, PodLife, pod_life
+from .plan import Lifecycle, Mix, Pace, PodLife, pod_life
 from .site import site
 from .striking import Faults
 
@@ -27,14 +30,6 @@ _PRODUCT = ("bridge", "slurm", "rbac")
 KEPT = Path(__file__).parent / "reports"  # of the long run, which are committed: its machines come and go
 HISTORY = "history"  # all that was seen, for `judge`
 _WAITING = 2.0  # jobs for each node: some always wait, the longer the oftener they have been requeued
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Seconds on average between two faults of the whole site, and between two failpoints of a node."""
-
-    faults: float = 2.0
-    failpoints: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +70,12 @@ class Report:
         return "\n".join(lines)
 
 
+def stack_up() -> Stack:
+    """That of this checkout, which is started if it is not up."""
+    subprocess.run([STACK, "up"], check=True, stdout=sys.stderr)
+    return Stack(Stack.describe())
+
+
 def run(
     stack: Stack,
     seed: int,
@@ -84,9 +85,9 @@ def run(
     product: str | None = None,
     mix: Mix = USUAL,
 ) -> Report:
-    """So many lifecycles on a clean stack, which has this `product`, by default that of the checkout. The report, and
-    what is kept of violations, goes to a folder of `out`."""
-    pace, began, product = pace or Pace(), time.time(), product or commit()
+    """So many lifecycles on a clean stack, which has this `product`, by default that of the checkout, at the mix's own
+    pace unless another is asked for. The report, and what is kept of violations, goes to a folder of `out`."""
+    pace, began, product = pace or mix.pace, time.time(), product or commit()
     folder = out / "-".join([product, *([] if mix == USUAL else [mix.name]), str(seed)])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -99,7 +100,7 @@ def run(
     def arming(hands: dict[str, Agent]) -> Arming:
         return Arming(seed, hands, pace.failpoints, before, mix)
 
-    with site(stack, mix, arming, life_of) as there:
+    with _clean(stack), site(stack, mix, arming, life_of) as there:
         evidence = Evidence(folder)
         at_once = round(len(stack.nodes) * _WAITING) + 1
         faults = Faults(there, seed, pace.faults, mix)
@@ -124,6 +125,16 @@ def reports(out: Path, of: str) -> list[dict[str, Any]]:
 def commit() -> str:
     """The last one that changed what is tested, short; with a + where the checkout differs from it."""
     return _git("log", "-1", "--format=%h", "--", *_PRODUCT) + ("+" if _git("status", "--short", *_PRODUCT) else "")
+
+
+@contextmanager
+def _clean(stack: Stack) -> Iterator[None]:
+    stack.make_clean()
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        stack.make_clean()  # the next one waits for nodes that are in service
+        raise
 
 
 def _git(*words: str) -> str:

@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .mixes import ENOUGH
 from .piece import KEPT, commit, reports
 
 Report = dict[str, Any]
-
-_ENOUGH = 100  # strikes of each failpoint that a long run should have
 
 
 def main() -> int:
@@ -71,9 +70,9 @@ def _listed(counts: Counter[str]) -> str:
 
 def _of_strikes(strikes: Counter[str]) -> str:
     counts = sorted(strikes.values())
-    least = [f"{name} {count}" for name, count in sorted(strikes.items(), key=lambda item: item[1]) if count < _ENOUGH]
+    least = [f"{name} {count}" for name, count in sorted(strikes.items(), key=lambda item: item[1]) if count < ENOUGH]
     each = f"each struck {counts[0]:,} to {counts[-1]:,} times, the median {statistics.median(counts):,.0f}"
-    rare = f" {len(least)} of them less than {_ENOUGH} times: {', '.join(least)}." if least else ""
+    rare = f" {len(least)} of them less than {ENOUGH} times: {', '.join(least)}." if least else ""
     return f"{len(counts)}, {each}.{rare}"
 
 

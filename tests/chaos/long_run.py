@@ -1,0 +1,60 @@
+"""`python -m tests.chaos.long_run`: piece by piece until 10,000 lifecycles are through and each failpoint has struck a
+hundred times, on the stack of this checkout.
+
+Each piece has a mix, a seed of its own and a report. Those that this product has behind it are not done again, nor on
+another machine if their reports are committed: what was interrupted goes on where it was. Exit code 1 as soon as a law
+was broken; what a person needs to understand it is in the piece's folder of OUT then.
+"""
+
+import argparse
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from .arming import names, place_of
+from .mixes import ENOUGH, MIXES, USUAL
+from .piece import commit, reports, run, stack_up
+from .plan import Mix
+from .summary import page
+
+LIFECYCLES = 10_000
+
+
+def main() -> int:
+    """Until the run is whole."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the stack is put back as it was
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos.long_run", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="of the first piece; each has one more than any before it")
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args()
+    stack, product = stack_up(), commit()  # which is not asked again: the checkout may go on
+    while (mix := next_mix(done := reports(asked.out, product))) and not any(map(_broken, done)):
+        seed = max((report["seed"] + 1 for report in done), default=asked.seed)
+        print(f"\n{mix.piece} lifecycles of the mix {mix.name}, seed {seed}", flush=True)
+        print(run(stack, seed, mix.piece, asked.out, product=product, mix=mix), flush=True)
+    print("\n".join(page(done)))
+    return 1 if any(map(_broken, done)) else 0
+
+
+def next_mix(done: list[dict[str, Any]]) -> Mix | None:
+    """Of which a piece comes next: the one that is most behind of those that still have something to do. The usual one
+    has as long as lifecycles are missing, or a failpoint is struck too seldom that no other mix seeks."""
+    strikes = sum((Counter(report["failpoints"]) for report in done), Counter[str]())
+    rare = {place_of(name) for name in names() if strikes[name] < ENOUGH}
+    lifecycles = Counter[str]()
+    for report in done:
+        lifecycles[report["mix"]] += report["lifecycles"]
+    sought = frozenset[str]().union(*(mix.seeks for mix in MIXES.values()))
+    wanted = [USUAL] if lifecycles.total() < LIFECYCLES or rare - sought else []
+    wanted += [mix for mix in MIXES.values() if mix.seeks & rare]
+    return min(wanted, key=lambda mix: lifecycles[mix.name], default=None)
+
+
+def _broken(report: dict[str, Any]) -> bool:
+    return bool(report["violations"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
