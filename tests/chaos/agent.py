@@ -166,7 +166,8 @@ def disarm() -> None:
         with contextlib.suppress(FileNotFoundError):
             os.rename(f"{place}/struck", f"{place}/told")
             with open(f"{place}/told", encoding="ascii") as told:
-                _tell("struck", name=told.read(), at=os.fstat(told.fileno()).st_mtime)
+                name, *whose = told.read().split()
+                _tell("struck", name=name, at=os.fstat(told.fileno()).st_mtime, hook=whose)
     _remove("told")
 
 

@@ -21,6 +21,7 @@ sys.exit(main())
 """
 _HOOK = "/usr/lib/slurm-k8s-bridge/bridge/hook/__main__.py"
 _HOOK_ARMED = f"""
+import os
 import sys
 import time
 sys.path.insert(0, "/usr/lib/slurm-k8s-bridge")
@@ -47,7 +48,8 @@ if armed():
     # All: who waits for minutes may be struck by what was armed meanwhile.
     names = [name for place in hooks.PLACES for name in hooks.possible(place)]
     names.sort(key=hash)  # of two that are armed at one place either may be the first
-    hooks.arm(names, "{FOLDER}/struck", lambda name: name in armed())
+    who = sys.argv[1] + " " + os.environ["SLURM_JOB_ID"]
+    hooks.arm(names, "{FOLDER}/struck", lambda name: name in armed(), who)
 main(sys.argv)
 """
 _FAILPOINTS = Path(hooks.__file__).parent

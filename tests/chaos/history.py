@@ -77,9 +77,20 @@ class Conflict:
     pod: str
 
 
+@dataclass(frozen=True)
+class OwnFault:
+    """Something that is wrong with a node itself, from when to when. What makes hooks of one phase fail names it, and
+    what has struck one hook its job."""
+
+    began: float
+    ended: float
+    phase: str = ""
+    job: int = 0
+
+
 @dataclass
 class History:
-    """All of it. `own`: when a fault struck that is the node's own, by node; `troubles`: from when to when its daemon
+    """All of it. `own`: the faults that are a node's own, by node; `troubles`: from when to when its daemon
     may have been kept from its work, for whatever reason; `away`: from when to when it was not there; `tokenless`: when
     it may have lost owners' tokens, or come by none; `forgot`: when it lost its journal; `left`: what was there in the
     end. `epilog_deadline`: of all daemons, in seconds."""
@@ -90,7 +101,7 @@ class History:
     drains: list[Drain] = field(default_factory=list)
     ended: dict[int, Ended] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
-    own: dict[str, list[float]] = field(default_factory=dict)
+    own: dict[str, list[OwnFault]] = field(default_factory=dict)
     troubles: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     away: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     tokenless: dict[str, list[float]] = field(default_factory=dict)
@@ -102,6 +113,10 @@ class History:
         """The same, to which nobody adds: those who write are threads, and a dictionary that grows cannot be read
         through. A copy of one is a single step of the interpreter."""
         return History(**{each.name: copy(getattr(self, each.name)) for each in fields(self)})
+
+    def fault(self, node: str, own: OwnFault) -> None:
+        """This node has one of its own."""
+        self.own.setdefault(node, []).append(own)
 
     def trouble(self, node: str, at: float, seconds: float) -> None:
         """This node's daemon has some, from then on, and for so long."""

@@ -20,7 +20,7 @@ from bridge.errors import Conflict, Invalid, NotFound, RemoteError
 from bridge.kube.transport import Request, Transport
 
 from .hands import Agent
-from .history import History, Pod
+from .history import History, OwnFault, Pod
 from .plan import PodLife
 from .watch import Object
 
@@ -138,7 +138,8 @@ class Kubelets:
             ours.is_deleted = True
             if ours.runs and not ours.is_over:
                 if ours.life.lingers > self._history.epilog_deadline:
-                    self._history.own.setdefault(ours.pod.node, []).append(time.time())
+                    now = time.time()
+                    self._history.fault(ours.pod.node, OwnFault(now, now + ours.life.lingers))
                 self._after(ours.life.lingers, lambda: self._end(ours))
         if not is_gone:
             self._after(ours.life.vanishes, lambda: self._let_go(ours))

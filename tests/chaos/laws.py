@@ -10,7 +10,7 @@ from itertools import pairwise
 from bridge.messages.bridged import EPILOG_UNPROVEN
 from bridge.slurm import comment
 
-from .history import Drain, History, Hook, Pod
+from .history import Drain, History, Hook, OwnFault, Pod
 from .plan import Kind, Lifecycle
 
 _LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
@@ -22,7 +22,7 @@ _LONGEST_AGAIN = 75.0  # seconds until then at most
 _MINTED = 15.0  # seconds around a prolog's beginning in which its hook may have failed to bring a token
 _ATTACHING = 5.0  # seconds that `attach` gives `scontrol token`
 _PROVING = 15.0  # seconds without an end of the daemon that an epilog needs: others delete eleven earlier at most
-_BLAME = 30.0  # seconds from a hook's failure to the drain, and from what made it fail to its beginning
+_BLAME = 30.0  # seconds from a hook's failure to the drain
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,13 @@ def _is_to_blame(hook: Hook, drain: Drain, history: History) -> bool:
     is_at_deadline = hook.phase == "epilog" and ended - hook.began >= history.epilog_deadline
     if is_at_deadline and _longest(hook.began, ended, history.away.get(hook.node, [])) < _PROVING:
         return True
-    return any(hook.began - _BLAME <= fault <= ended + _LAG for fault in history.own.get(hook.node, []))
+    return any(_has_met(hook, ended, fault) for fault in history.own.get(hook.node, []))
+
+
+def _has_met(hook: Hook, ended: float, fault: OwnFault) -> bool:
+    """A fault that this hook may fail of, while it was there."""
+    is_its_own = fault.phase in ("", hook.phase) and fault.job in (0, hook.job)
+    return is_its_own and fault.began - _LAG <= ended and hook.began <= fault.ended + _LAG
 
 
 def _latest(drain: Drain, history: History) -> float:

@@ -23,7 +23,7 @@ from .agent import STAMPS
 from .arming import Arming
 from .failing import with_failpoints
 from .hands import Agent, Login, agents, login, logs, on_each
-from .history import Conflict, History, Hook, Workload
+from .history import Conflict, History, Hook, OwnFault, Workload
 from .kept import full_journals
 from .kubelets import Kubelets
 from .plan import PROLOG_DEADLINE, RECONCILE_PERIOD, Mix, PodLife, Server
@@ -102,16 +102,16 @@ class _Scribe:
             case {"event": "began" | "ended" as event, "pod": pod, "at": at}:
                 assert self.kubelets is not None
                 self.kubelets.hear(pod, event, at)
-            case {"event": "struck", "name": name, "at": at}:
+            case {"event": "struck", "name": name, "at": at, "hook": hook}:
                 assert self.arming is not None
                 self.arming.hear(node, name)
-                self._struck(node, name, at)
+                self._struck(node, name, at, hook)
             case {"event": "ready", "at": at}:
                 self._history.came(node, at)
             case {"event": "misunderstood"}:
                 raise AssertionError(line)
 
-    def _struck(self, node: str, name: str, at: float) -> None:
+    def _struck(self, node: str, name: str, at: float, hook: list[str]) -> None:
         """A hook that fails is its node's own fault; a daemon that ends loses what it has in memory alone."""
         harm, history = name.partition("-")[0], self._history
         if "-hook." not in name:
@@ -119,7 +119,8 @@ class _Scribe:
             if harm == "kill":
                 history.went(node, at)
         elif harm in ("kill", "fail"):
-            history.own.setdefault(node, []).append(at)
+            phase, job = hook
+            history.fault(node, OwnFault(at, at, phase, int(job)))
         if name.endswith("-hook.token.mint") or (harm == "kill" and "-hook." not in name):
             history.tokenless.setdefault(node, []).append(at)
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from tests.integration.stack import Stack
 
+from .history import OwnFault
 from .plan import ON_THE_WAY, Fault, Harm, Mix, faults
 from .site import Site
 
@@ -69,7 +70,8 @@ class Faults:
             if fault.harm is Harm.JOURNAL_LOST:
                 history.forgot.setdefault(node, []).append(time.time())
             if fault.harm is Harm.GPUS_GONE:
-                history.own.setdefault(node, []).append(time.time())
+                over = time.time() + _GPUS_GONE * fault.seconds + _RECOVERY
+                history.fault(node, OwnFault(time.time(), over, "prolog"))
 
     def _strike(self, fault: Fault) -> None:
         node = self._site.stack.nodes[fault.node]

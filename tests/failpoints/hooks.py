@@ -65,10 +65,11 @@ def possible(place: str) -> Iterator[str]:
             yield f"{harm}-{place}"
 
 
-def arm(names: Iterable[str], struck: str, is_armed: Callable[[str], bool] = lambda _name: True) -> None:
-    """The first of them that this hook comes to while it `is_armed` strikes. The file `struck` names it then."""
+def arm(names: Iterable[str], struck: str, is_armed: Callable[[str], bool] = lambda _name: True, who: str = "") -> None:
+    """The first of them that this hook comes to while it `is_armed` strikes. The file `struck` names it then, and `who`
+    was struck."""
     for name in names:
-        _arm(name, lambda name=name: is_armed(name) and is_first(struck, name))  # type: ignore[misc]
+        _arm(name, lambda name=name: is_armed(name) and is_first(struck, f"{name} {who}".strip()))  # type: ignore[misc]
 
 
 def _arm(name: str, due: Callable[[], bool]) -> None:

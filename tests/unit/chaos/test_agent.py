@@ -27,18 +27,18 @@ def test_what_strikes_while_another_strike_is_told_is_told_the_next_time(
     """A daemon and the hook that waits for it may be killed at nearly the same time."""
     told = []
 
-    def tell(_event: str, *, name: str, at: float) -> None:
-        told.append((name, at))
+    def tell(_event: str, *, name: str, at: float, hook: list[str]) -> None:
+        told.append((name, at, hook))
         if name == _DAEMONS:
-            assert is_first(f"{places[0]}/struck", _HOOKS)
+            assert is_first(f"{places[0]}/struck", f"{_HOOKS} epilog 7")
 
     monkeypatch.setattr(agent, "_tell", tell)
     assert is_first(f"{places[1]}/struck", _DAEMONS)
     agent.disarm()
-    assert [name for name, _ in told] == [_DAEMONS]
+    assert [(name, hook) for name, _, hook in told] == [(_DAEMONS, [])]
     at = (places[0] / "struck").stat().st_mtime
     agent.disarm()
-    assert told[1:] == [(_HOOKS, at)]
+    assert told[1:] == [(_HOOKS, at, ["epilog", "7"])]
     agent.disarm()
     assert len(told) == 2 and [list(place.iterdir()) for place in places] == [[], []]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.history import Conflict, Drain, Ended, History, Hook, Pod, Workload
+from tests.chaos.history import Conflict, Drain, Ended, History, Hook, OwnFault, Pod, Workload
 from tests.chaos.laws import own_text, violations
 from tests.chaos.plan import Kind, Lifecycle
 
@@ -175,24 +175,30 @@ def test_what_is_no_slip(slip: Callable[[History], None]) -> None:
 @pytest.mark.parametrize(
     ("fault", "code", "drained", "is_right"),
     [
-        (101.0, 1, 105, True),
-        (101.0, 1, -190, True),
-        (101.0, 1, -200, False),
-        (103.5, 137, 105, True),  # told a moment later
-        (75.0, 1, 105, True),  # a process that did not end made an epilog wait
-        (101.0, 0, 105, False),
-        (101.0, 1, 140, False),
-        (101.0, 1, 100, True),  # before the hook had its answer
-        (106.0, 1, 107, False),
-        (60.0, 1, 105, False),
+        (OwnFault(101, 101), 1, 105, True),
+        (OwnFault(101, 101), 1, -190, True),
+        (OwnFault(101, 101), 1, -200, False),
+        (OwnFault(103.5, 103.5), 137, 105, True),  # told a moment later
+        (OwnFault(75, 99), 1, 105, True),
+        (OwnFault(75, 98), 1, 105, False),
+        (OwnFault(101, 101), 0, 105, False),
+        (OwnFault(101, 101), 1, 140, False),
+        (OwnFault(101, 101), 1, 100, True),  # before the hook had its answer
+        (OwnFault(106, 120), 1, 107, False),
+        (OwnFault(75, 99, "prolog"), 1, 105, True),
+        (OwnFault(75, 99, "epilog"), 1, 105, False),
+        (OwnFault(101, 101, "prolog", JOB), 1, 105, True),
+        (OwnFault(101, 101, "prolog", JOB + 1), 1, 105, False),
     ],
 )
-def test_a_node_may_be_drained_for_a_fault_of_its_own(fault: float, code: int, drained: float, is_right: bool) -> None:
+def test_a_node_may_be_drained_for_a_fault_of_its_own(
+    fault: OwnFault, code: int, drained: float, is_right: bool
+) -> None:
     history = good()
     hook(0, code=code)(history)
     why = "the epilog came to no proof [epilog-unproven]" if drained < 0 else "because"
     history.drains.append(Drain(NODE, abs(drained), f"drained: {why}"))
-    history.own = {OTHER: [104.0], NODE: [fault]}
+    history.own = {OTHER: [OwnFault(100, 104)], NODE: [fault]}
     assert [found.law for found in violations(history)] == ([] if is_right else ["no drain"])
 
 
@@ -200,7 +206,7 @@ def test_a_node_may_be_drained_for_a_fault_of_its_own(fault: float, code: int, d
 def test_an_epilog_that_was_killed_may_drain_its_node_at_its_deadline_and_no_later(
     drained: float, is_right: bool
 ) -> None:
-    history = History(hooks=[Hook(NODE, JOB, "epilog", 103, 104, 137)], own={NODE: [103]})
+    history = History(hooks=[Hook(NODE, JOB, "epilog", 103, 104, 137)], own={NODE: [OwnFault(103, 103)]})
     history.drains.append(Drain(NODE, drained, f"drained: slurm-demo-{JOB}-0 [epilog-unproven]"))
     assert [found.law for found in violations(history)] == ([] if is_right else ["no drain"])
 
