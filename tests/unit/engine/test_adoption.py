@@ -92,6 +92,34 @@ def test_every_node_learns_its_run_again_by_itself(world: World) -> None:
     world.left_nothing()
 
 
+def test_a_pod_of_this_rank_on_another_node_was_not_let_through_here(world: World) -> None:
+    node, job = world.node(), world.job()
+    training(world, node, job)
+    (there,) = world.pods()
+    there["spec"]["nodeName"] = "another"
+    world.kube.put("pod", there)
+    node = world.anew(node)
+    node.attach(job)
+    assert node.until(lambda run: run.adopted, job).opened == ""
+
+
+def test_of_several_lost_runs_attach_is_led_to_the_latest(world: World) -> None:
+    """The workload of the second one is still there, on its way out, when the tenth is at work."""
+    node, earlier = world.node(), world.job(restart=2)
+    training(world, node, earlier)
+    kept = world.kube.get("workload", NAMESPACE, earlier.workload)
+    assert node.epilog(earlier).exit() == 0
+    latest = world.job(restart=10, start=START + 100)
+    training(world, node, latest)
+    world.kube.put("workload", kept)
+    node = world.anew(node)
+    attach = node.attach(latest)
+    node.until(lambda run: run.adopted, latest)
+    world.ends(latest, 3)
+    assert attach.exit() == 3
+    assert earlier.key not in node.engine.runs
+
+
 def test_an_adopted_run_is_in_the_journal(world: World) -> None:
     node, job = world.node(), world.job()
     training(world, node, job)

@@ -128,6 +128,16 @@ def test_a_second_epilog_begins_the_proof_anew() -> None:
     assert story.wants(do.DeleteWorkload)
 
 
+def test_a_second_epilog_does_not_wait_for_the_pause_that_the_first_ones_failures_earned() -> None:
+    story = released_batch()
+    for _ in range(9):
+        story.tell(events.Failed(story.at, "delete", "no route to host"))
+    (delete,) = story.after(3301).wants(do.DeleteWorkload)
+    assert isinstance(delete, do.DeleteWorkload) and delete.attempt == 9
+    (delete,) = story.tell(events.EpilogBegan(story.at)).wants(do.DeleteWorkload)
+    assert isinstance(delete, do.DeleteWorkload) and delete.attempt == 0
+
+
 def test_a_create_without_an_answer_is_looked_for_by_name() -> None:
     story = batch().began()
     story.tell(events.JobLearned(story.at, record())).tell(events.NodeProven(story.at, 2))
