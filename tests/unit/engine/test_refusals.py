@@ -10,7 +10,7 @@ from bridge.errors import SpecError
 from bridge.job.faults import Verdict
 from bridge.slurm.environ import Allocation
 
-from .story import Story, allocation, ended, pod, ready, record
+from .story import Story, allocation, batch, ended, pod, ready, record
 
 
 def refusal(here: Allocation) -> str:
@@ -72,6 +72,22 @@ def test_a_spec_that_breaks_the_renderer_ends_its_own_job_only(monkeypatch: pyte
 def test_a_thousand_reasons_are_told_as_twenty() -> None:
     told = str(SpecError([f"spec.x{number}: " + "y" * 5000 for number in range(1000)]))
     assert len(told) < 16_000 and told.endswith("and 980 more")
+
+
+def test_of_two_verdicts_the_first_one_stands() -> None:
+    story = batch(1).began().learned().tell(events.Refused(100.0, "exceeded quota", "quota", Verdict.JOB))
+    first = story.judgement()
+    assert first is not None and first.sentence == "exceeded quota"
+    assert story.tell(events.HookLeft(101.0)).judgement() == first
+
+
+def test_a_word_is_refused_without_slurmctlds_answer_when_it_has_failed_to_come_three_times() -> None:
+    story = Story(replace(allocation(), comment="k8s=")).began()
+    for _ in range(2):
+        story.tell(events.Failed(story.at, "learn", "no answer from slurmrestd"))
+    assert story.judgement() is None, "its answer names the output file, which is told the reason, too"
+    story.tell(events.Failed(story.at, "learn", "no answer from slurmrestd"))
+    assert story.judgement() is not None
 
 
 def test_a_rank_that_has_started_is_not_judged_for_what_a_container_beside_it_lacks() -> None:

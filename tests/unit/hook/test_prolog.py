@@ -168,6 +168,23 @@ def test_sigterm_ends_it_at_once_with_the_state(stage: Stage) -> None:
     assert "1/2 pods started" in said
 
 
+def test_sigterm_is_no_yes_where_silence_would_be_one(stage: Stage) -> None:
+    """slurmd's time-out ends a prolog that waits for an earlier run, and has no GPUs itself."""
+    stage.daemon_starts()
+    stage.markers.mkdir()
+    (stage.markers / "5").write_text("{}")
+    hook = stage.hook("prolog", stage.job(False))
+    chat = stage.accepts()
+    chat.hears()
+    chat.says("hello", v=1, deadline=5)
+    chat.says("scan", id=1, pods=[], devices=[], uid=None)
+    assert chat.hears()["kind"] == "scanned"
+    hook.process.send_signal(signal.SIGTERM)
+    code, said = hook.ends()
+    assert code == 1
+    assert "ended by SIGTERM" in said
+
+
 def test_a_word_within_a_word_is_none(stage: Stage) -> None:
     assert stage.hook("prolog", stage.job(False, SLURM_JOB_COMMENT="notk8s=x")).ends() == (0, "")
     assert stage.marked() == []
