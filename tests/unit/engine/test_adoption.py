@@ -99,8 +99,10 @@ def test_a_pod_of_this_rank_on_another_node_was_not_let_through_here(world: Worl
     there["spec"]["nodeName"] = "another"
     world.kube.put("pod", there)
     node = world.anew(node)
-    node.attach(job)
+    attach = node.attach(job)
     assert node.until(lambda run: run.adopted, job).opened == ""
+    world.ends(job, 0)
+    assert attach.exit() == 0
 
 
 def test_of_several_lost_runs_attach_is_led_to_the_latest(world: World) -> None:
