@@ -52,16 +52,18 @@ def _settle_member(config: Config, run: Run, at: float) -> Run:
 
 def _member_is_done(config: Config, run: Run, at: float) -> bool:
     """Started here, taken back, never come, too late, or nobody left who would take it back: none of it is this
-    node's fault."""
+    node's fault. One that is accused waits for its verdict first: who is let through is asked no more, and its gate
+    would stay closed to a pod that comes later."""
     pod = run.own_pod
     started = pod is not None and pod.started
     deleting = run.workload in (Workload.DELETING, Workload.GONE) or (pod is not None and pod.deleting)
     # While nobody told this node of it the training has failed, and the operator has taken its pod away.
     come_and_gone = run.workload_failed and pod is None
-    taken_back = (deleting or come_and_gone or run.rank in run.lost) and not own_node.is_being_judged(run)
+    taken_back = deleting or come_and_gone or run.rank in run.lost
     unseen = run.workload_seen_at is None and pod is None
     never_came = unseen and at >= run.began + config.timing.member_patience + crowd.queue(run)
-    return started or taken_back or never_came or run.batch_lost or at >= run.began + config.timing.prolog_deadline
+    is_gone = (taken_back or never_came) and not own_node.is_being_judged(run)
+    return started or is_gone or run.batch_lost or at >= run.began + config.timing.prolog_deadline
 
 
 # -- the batch node

@@ -198,6 +198,18 @@ def test_what_the_fault_led_to_elsewhere_does_not_come_before_the_verdict() -> N
     assert answer is not None and answer.exit == 1
 
 
+@pytest.mark.parametrize("others", [0, CONFIG.node_fault_limit])
+def test_a_workload_that_does_not_come_does_not_come_before_the_verdict_either(others: int) -> None:
+    """Let through it would be asked no more whether it has its GPUs again, and its gate stay closed."""
+    story = member().began().tell(events.NodeAccused(100.0, "not as Slurm has it", "gpus-gone"))
+    story.after(CONFIG.timing.member_patience)
+    assert story.answer() is None and story.wants(do.CountNodeFaults)
+    answer = story.counted(others).answer()
+    assert answer is not None and answer.exit == (0 if others else 1)
+    story.tell(events.NodeProven(story.at + 20, 2)).workload().sees(pod(1))
+    assert len(story.wants(do.OpenGate)) == (1 if others else 0)
+
+
 def test_a_member_without_its_batch_node_lets_go() -> None:
     story = waiting().after(PATIENCE)
     (look,) = story.wants(do.LookAtNode)
