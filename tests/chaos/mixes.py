@@ -53,7 +53,7 @@ _SEEKING = replace(USUAL, piece=500, sizes={1: 80, 2: 14, 3: 3, 4: 3}, looks=1.0
 _NODES = replace(
     _SEEKING,
     name="nodes",
-    pace=Pace(faults=1.0, failpoints=0.0),
+    pace=Pace(faults=1.0, failpoints=2.0),
     kinds={Kind.SUCCESS: 15, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 65},
     harms={Harm.GPUS_GONE: 20, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     stubborn=(44.0, 54.0),
@@ -79,7 +79,7 @@ _NODES = replace(
 _MEMORY = replace(
     _SEEKING,
     name="memory",
-    pace=Pace(faults=1.5, failpoints=0.0),
+    pace=Pace(faults=1.5, failpoints=2.0),
     patient=0.8,
     kinds={Kind.SUCCESS: 20, Kind.FAILURE: 25, Kind.CANCEL: 45, Kind.REQUEUE: 10},
     harms={Harm.JOURNAL_LOST: 20, Harm.COLLECTOR: 6, **dict.fromkeys(ON_THE_WAY, 1)},
