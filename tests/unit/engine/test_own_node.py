@@ -238,6 +238,14 @@ def test_any_other_epilog_waits_on() -> None:
     assert epilog_answer(story.run) is None
 
 
+def test_the_epilog_of_a_job_that_was_refused_waits_on() -> None:
+    """Else its node would be drained for what its owner has to mend."""
+    story = batch().created().tell(events.Refused(100.0, "exceeded quota", "quota", Verdict.JOB))
+    assert (judgement := story.judgement()) is not None and judgement.verdict is Verdict.JOB
+    story.tell(events.EpilogBegan(story.at)).after(CONFIG.timing.epilog_deadline - 1)
+    assert epilog_answer(story.run) is None
+
+
 def test_replay_equals_memory() -> None:
     story = faulty().counted()
     assert story.replayed() == story.run

@@ -234,6 +234,12 @@ def test_a_released_run_wants_nothing() -> None:
     assert story.replayed() == story.run
 
 
+def test_an_epilog_of_a_released_run_has_nothing_to_prove() -> None:
+    story = released_batch().tell(events.WorkloadDeleted(100.0, "job-uid")).tell(events.PodsClear(100.0))
+    story.tell(events.Scanned(story.at, ())).tell(events.EpilogBegan(story.at + 1))
+    assert epilog_answer(story.run) == Answer(0) and not wanted(story.run, story.at)
+
+
 def test_a_run_that_created_nothing_needs_no_proof_of_the_api_server() -> None:
     story = batch(1).began().tell(events.EpilogBegan(100.0))
     assert not story.wants(do.ProveGone) and story.wants(do.ScanNode)
