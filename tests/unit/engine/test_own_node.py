@@ -68,6 +68,20 @@ def test_the_batch_node_looks_too_until_its_own_pod_has_started() -> None:
     assert not story.sees(ready(0)).wants(do.LookAtNode)
 
 
+def test_nobody_looks_for_a_prolog_that_has_its_answer() -> None:
+    story = member().began().tell(events.NodeProven(100.0, 2)).after(PATIENCE)
+    assert story.answer() is not None and not story.run.pods
+    assert not story.wants(do.LookAtNode)
+
+
+def test_nobody_looks_behind_a_verdict() -> None:
+    story = batch().began().learned().after(PATIENCE)
+    assert story.wants(do.LookAtNode)
+    story.tell(events.Refused(story.at, "exceeded quota", "quota", Verdict.JOB))
+    assert story.judgement() is not None and story.answer() is None
+    assert not story.wants(do.LookAtNode)
+
+
 def test_a_look_that_failed_is_tried_again() -> None:
     story = waiting().after(PATIENCE)
     story.tell(events.Failed(story.at, "look", "the API server does not answer"))

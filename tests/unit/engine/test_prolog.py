@@ -209,6 +209,14 @@ def test_gpus_that_pods_cannot_be_held_to_are_refused(given: tuple[int, int], wo
     assert story.run.judgement is not None and words in story.run.judgement.sentence
 
 
+def test_slurmctld_is_not_asked_while_a_training_goes_on() -> None:
+    story = batch().created().sees(pod(0), pod(1))
+    assert story.wants(do.PollJob)
+    story.sees(ready(0), ready(1)).tell(events.Reported(story.at, story.run.sentence))
+    assert story.answer() is not None
+    assert not story.wants(do.PollJob)
+
+
 def test_a_cancelled_job_is_noticed_while_waiting() -> None:
     story = batch().created().sees(pod(0), pod(1))
     assert story.wants(do.PollJob)
