@@ -209,6 +209,14 @@ def test_gpus_that_pods_cannot_be_held_to_are_refused(given: tuple[int, int], wo
     assert story.run.judgement is not None and words in story.run.judgement.sentence
 
 
+def test_a_workload_is_made_once_whatever_becomes_of_it() -> None:
+    story = batch().created()
+    assert story.run.manifest and not story.wants(do.CreateWorkload)
+    for seen in ({}, {"deleting": True}):
+        assert not story.workload(**seen).wants(do.CreateWorkload)
+    assert not story.tell(events.WorkloadGone(story.at)).wants(do.CreateWorkload)
+
+
 def test_slurmctld_is_not_asked_while_a_training_goes_on() -> None:
     story = batch().created().sees(pod(0), pod(1))
     assert story.wants(do.PollJob)
