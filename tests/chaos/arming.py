@@ -1,5 +1,6 @@
 """Which failpoints are armed on which node: many at once, rather those that have struck seldom. The first that somebody
-comes to strikes, and none for a while then."""
+comes to strikes, and none for a while then; nor any of the same place for a longer while: else a daemon that is killed
+at each begin of the same step never comes to the next one."""
 
 import threading
 import time
@@ -13,6 +14,7 @@ from .hands import Agent
 from .plan import Mix
 
 _AT_ONCE = 40
+_REST = 45.0  # seconds that a place lets everybody on a node pass after it has struck there
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
 
 
@@ -37,6 +39,7 @@ class Arming:
         self._agents, self._gap, self._before, self._mix = agents, gap, before, mix
         self._chance = Random(f"{seed} failpoints")
         self._not_before = dict.fromkeys(agents, 0.0)
+        self._rests: dict[tuple[str, str], float] = {}
         self._lock, self._is_over = threading.RLock(), False
 
     def turn(self) -> None:
@@ -50,6 +53,7 @@ class Arming:
         """It has struck there."""
         with self._lock:
             self.struck[name] += 1
+            self._rests[node, place_of(name)] = time.monotonic() + _REST
             if self._gap:
                 self._not_before[node] = time.monotonic() + self._chance.expovariate(1 / self._gap)
             else:
@@ -65,15 +69,20 @@ class Arming:
     def _arm(self, node: str) -> None:
         if not self._is_over:
             self._not_before[node] = time.monotonic() + _PATIENCE
-            self._agents[node].say("arm", *self._drawn())
+            self._agents[node].say("arm", *self._drawn(node))
 
-    def _drawn(self) -> list[str]:
+    def _drawn(self, node: str) -> list[str]:
         """Weighted, without repetition: each has its chance, the more the less it has struck (Efraimidis, Spirakis)."""
         counts = {name: count + self._before.get(name, 0) for name, count in self.struck.items()}
         keys = {
-            name: self._chance.random() ** (1 + count) for name, count in counts.items() if self._is_sought(name, count)
+            name: self._chance.random() ** (1 + count)
+            for name, count in counts.items()
+            if self._is_sought(name, count) and not self._rests_at(node, name)
         }
         return sorted(keys, key=keys.__getitem__)[-_AT_ONCE:]
+
+    def _rests_at(self, node: str, name: str) -> bool:
+        return time.monotonic() < self._rests.get((node, place_of(name)), 0.0)
 
     def _is_sought(self, name: str, count: int) -> bool:
         """All are where no places are sought; else those of these places that have struck too seldom."""

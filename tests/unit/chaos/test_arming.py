@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from tests.chaos.arming import Arming, names
+from tests.chaos.arming import Arming, names, place_of
 from tests.chaos.mixes import MIXES, USUAL
 from tests.chaos.plan import Mix
 from tests.failpoints import failpoint, hooks
@@ -78,6 +78,20 @@ def test_each_has_its_turn(hand: Hand, now: list[float]) -> None:
     assert min(one.struck.values()) >= 5
 
 
+def test_a_place_that_has_struck_on_a_node_lets_everybody_pass_there_for_a_while(now: list[float]) -> None:
+    hands = {"n1": Hand(), "n2": Hand()}
+    mix = MIXES["nodes"]
+    one = Arming(1, hands, 0, _NOTHING, mix)  # type: ignore[arg-type]
+    one.turn()
+    struck = place_of(hands["n1"].armed[0])
+    one.hear("n1", hands["n1"].armed[0])
+    assert {place_of(name) for name in hands["n1"].armed} == mix.seeks - {struck}
+    assert {place_of(name) for name in hands["n2"].armed} == mix.seeks
+    now[0] += 60
+    one.turn()
+    assert {place_of(name) for name in hands["n1"].armed} == mix.seeks
+
+
 def test_what_has_struck_in_earlier_pieces_waits(hand: Hand, now: list[float]) -> None:
     often, seldom = names()[:200], set(names()[200:])
     one = arming(hand, before=dict.fromkeys(often, 100))
@@ -89,7 +103,7 @@ def test_what_has_struck_in_earlier_pieces_waits(hand: Hand, now: list[float]) -
 
 def test_what_has_struck_often_enough_is_armed_no_more(hand: Hand, now: list[float]) -> None:
     mix = MIXES["nodes"]
-    sought = [name for name in names() if name.split("-", 2)[2] in mix.seeks]
+    sought = [name for name in names() if place_of(name) in mix.seeks]
     still = sought[:3]
     one = arming(hand, before=dict.fromkeys(sought, 100) | dict.fromkeys(still, 99), mix=mix)
     one.turn()
