@@ -122,9 +122,12 @@ def no_drain(history: History) -> Iterator[Violation]:
 
 def _is_to_blame(hook: Hook, drain: Drain, history: History) -> bool:
     ended = drain.at if hook.ended is None else hook.ended
-    if hook.code == 0 or not -_BLAME <= drain.at - ended <= _latest(drain, history):
-        return False
     is_at_deadline = hook.phase == "epilog" and ended - hook.began >= history.epilog_deadline
+    # The proof may come while the drain is on its way: it is lifted then, and the epilog ends well.
+    is_overtaken = is_at_deadline and hook.began <= drain.at <= ended
+    has_failed = hook.code != 0 and -_BLAME <= drain.at - ended <= _latest(drain, history)
+    if not (has_failed or is_overtaken):
+        return False
     if is_at_deadline and _longest(hook.began, ended, history.away.get(hook.node, [])) < _PROVING:
         return True
     return any(_has_met(hook, ended, fault) for fault in history.own.get(hook.node, []))

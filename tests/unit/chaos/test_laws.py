@@ -202,6 +202,23 @@ def test_a_node_may_be_drained_for_a_fault_of_its_own(
     assert [found.law for found in violations(history)] == ([] if is_right else ["no drain"])
 
 
+@pytest.mark.parametrize(
+    ("ended", "drained", "lasted", "is_right"),
+    [
+        (171, 170.5, 160, True),
+        (171, 171.5, 160, False),  # by whom?
+        (160, 159.5, 155, False),  # before its deadline
+        (171, 170.5, 105, False),  # all was well long ago
+    ],
+)
+def test_an_epilog_may_be_proven_while_its_node_is_being_drained(
+    ended: float, drained: float, lasted: float, is_right: bool
+) -> None:
+    history = History(hooks=[Hook(NODE, JOB, "epilog", 110, ended, 0)], own={NODE: [OwnFault(109, lasted)]})
+    history.drains.append(Drain(NODE, drained, f"drained: slurm-demo-{JOB}-0 [epilog-unproven]"))
+    assert [found.law for found in violations(history)] == ([] if is_right else ["no drain"])
+
+
 @pytest.mark.parametrize(("drained", "is_right"), [(104 + 90, True), (104 + 91, False)])
 def test_an_epilog_that_was_killed_may_drain_its_node_at_its_deadline_and_no_later(
     drained: float, is_right: bool
