@@ -54,7 +54,7 @@ _NODES = replace(
     _SEEKING,
     name="nodes",
     pace=Pace(faults=1.0, failpoints=2.0),
-    kinds={Kind.SUCCESS: 15, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 65},
+    kinds={Kind.SUCCESS: 30, Kind.FAILURE: 20, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 40},
     harms={Harm.GPUS_GONE: 20, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     stubborn=(44.0, 54.0),
     epilog_deadline=40.0,
