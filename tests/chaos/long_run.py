@@ -20,6 +20,10 @@ from .plan import Mix
 from .summary import page
 
 LIFECYCLES = 10_000
+_GOES_NO_FURTHER = (
+    "the run goes no further: mix {mix}, seed {seed} broke a law, and its folder below {out} has what happened. Where "
+    "the product is mended, its commit begins a run of its own; where the law is: python -m tests.chaos.judge {out}"
+)
 
 
 def main() -> int:
@@ -35,6 +39,8 @@ def main() -> int:
         print(f"\n{mix.piece} lifecycles of the mix {mix.name}, seed {seed}", flush=True)
         print(run(stack, seed, mix.piece, asked.out, product=product, mix=mix), flush=True)
     print("\n".join(page(done)))
+    for report in filter(_broken, done):
+        print(_GOES_NO_FURTHER.format(**report, out=asked.out))
     return 1 if any(map(_broken, done)) else 0
 
 

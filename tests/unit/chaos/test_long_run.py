@@ -89,7 +89,10 @@ def test_the_first_piece_has_the_seed_that_was_asked_for(ran: list[dict[str, Any
     assert [each["seed"] for each in ran] == list(range(7, 17))
 
 
-def test_a_run_whose_piece_broke_a_law_goes_no_further(ran: list[dict[str, Any]]) -> None:
-    ran.append(piece("usual", 1000) | {"violations": ["two live workloads"]})
+def test_a_run_whose_piece_broke_a_law_goes_no_further(
+    ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran.append(piece("usual", 1000, seed=3) | {"violations": ["two live workloads"]})
     assert long_run.main() == 1
     assert len(ran) == 1
+    assert "goes no further: mix usual, seed 3 broke a law" in capsys.readouterr().out
