@@ -14,7 +14,8 @@ from .hands import Agent
 from .plan import Mix
 
 _AT_ONCE = 40
-_REST = 45.0  # seconds that a place lets everybody on a node pass after it has struck there
+# Seconds that a place lets everybody on a node pass after such a strike there.
+_REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
 
 
@@ -53,7 +54,7 @@ class Arming:
         """It has struck there."""
         with self._lock:
             self.struck[name] += 1
-            self._rests[node, place_of(name)] = time.monotonic() + _REST
+            self._rests[node, place_of(name)] = time.monotonic() + _REST[name.partition("-")[0]]
             if self._gap:
                 self._not_before[node] = time.monotonic() + self._chance.expovariate(1 / self._gap)
             else:

@@ -83,13 +83,23 @@ def test_a_place_that_has_struck_on_a_node_lets_everybody_pass_there_for_a_while
     mix = MIXES["nodes"]
     one = Arming(1, hands, 0, _NOTHING, mix)  # type: ignore[arg-type]
     one.turn()
-    struck = place_of(hands["n1"].armed[0])
-    one.hear("n1", hands["n1"].armed[0])
+    killed = next(name for name in hands["n1"].armed if name.startswith("kill-"))
+    struck = place_of(killed)
+    one.hear("n1", killed)
     assert {place_of(name) for name in hands["n1"].armed} == mix.seeks - {struck}
     assert {place_of(name) for name in hands["n2"].armed} == mix.seeks
     now[0] += 60
     one.turn()
     assert {place_of(name) for name in hands["n1"].armed} == mix.seeks
+    one.hear("n1", next(name for name in hands["n1"].armed if name.startswith("late-")))
+    assert {place_of(name) for name in hands["n1"].armed} == mix.seeks, "what only comes late keeps nobody"
+
+
+def test_every_harm_has_its_rest(hand: Hand) -> None:
+    one = arming(hand)
+    for name in names():
+        one.hear("n1", name)
+    assert set(one.struck.values()) == {1}
 
 
 def test_what_has_struck_in_earlier_pieces_waits(hand: Hand, now: list[float]) -> None:
