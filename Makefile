@@ -76,7 +76,7 @@ strikes: venv ## Each failpoint alone, over the fakes, ten times in each of ten 
 	done
 
 # What was broken, and what a person needs to see why, goes to the cache. SEED=2 for other jobs and other faults.
-# FAULTS=2 and FAILPOINTS=10: seconds between two faults of the site, and between two failpoints of a node.
+# FAULTS= and FAILPOINTS=: seconds between two faults of the site, and between two failpoints of a node; a mix has its own.
 .PHONY: chaos
 chaos: venv ## Whole lives of jobs on sixteen nodes while everything breaks: is anything lost, left or held twice? (LIFECYCLES=200, NODES=16, MIX=usual)
 	SKB_NODES=$(or $(NODES),16) SKB_PULLED=pause python -m tests.chaos --mix $(or $(MIX),usual) --seed $(or $(SEED),1) \

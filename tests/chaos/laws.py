@@ -124,7 +124,7 @@ def _is_to_blame(hook: Hook, drain: Drain, history: History) -> bool:
     ended = drain.at if hook.ended is None else hook.ended
     is_at_deadline = hook.phase == "epilog" and ended - hook.began >= history.epilog_deadline
     # The proof may come while the drain is on its way: it is lifted then, and the epilog ends well.
-    is_overtaken = is_at_deadline and hook.began <= drain.at <= ended
+    is_overtaken = hook.phase == "epilog" and hook.began + history.epilog_deadline <= drain.at <= ended
     has_failed = hook.code != 0 and -_BLAME <= drain.at - ended <= _latest(drain, history)
     if not (has_failed or is_overtaken):
         return False

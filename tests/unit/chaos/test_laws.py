@@ -207,6 +207,7 @@ def test_a_node_may_be_drained_for_a_fault_of_its_own(
     [
         (171, 170.5, 160, True),
         (171, 171.5, 160, False),  # by whom?
+        (171, 169.5, 160, False),  # before its deadline, whatever came later
         (160, 159.5, 155, False),  # before its deadline
         (171, 170.5, 105, False),  # all was well long ago
     ],
