@@ -9,16 +9,15 @@ import pytest
 
 from bridge import wellknown
 from bridge.config import Config
-from bridge.engine import activities as do
-from bridge.engine import adoption, door, events, reception
-from bridge.engine.state import Phase, Run
+from bridge.engine import adoption
+from bridge.engine.state import Phase
 from bridge.errors import Unavailable
 from bridge.kube.api import Object
 from bridge.store.markers import Marker
 
 from .clients import Job
 from .node import Node, eventually
-from .story import START, Story, allocation, batch, ended, pod, ready
+from .story import START
 from .world import NAMESPACE, World, config
 
 OWNER, OTHER = 2001, 2002
@@ -292,29 +291,6 @@ def test_a_marker_without_a_workload_is_said_as_it_is(world: World) -> None:
     assert "has lost its memory of job 7, and Kubernetes has no workload of it (any more)" in answer["sentence"]
 
 
-def test_a_job_without_room_is_told_so_by_attach(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "LIVE_RUNS", 0)
-    node, job = world.node(prolog_deadline=0.05), world.job()
-    marked(node, job)
-    assert node.prolog(job).exit() == 0
-    answer = node.ask(verb="attach", job=job.id)
-    assert answer["sentence"] == (
-        "job 7 was let go without pods: this node's bridged has 0 runs already [node-crowded]; submit again later "
-        "[let-go]; then submit the job again"
-    )
-    assert node.epilog(job).exit() == 0
-    assert node.engine.why_turned_away(job.id) == ""
-
-
-def test_so_many_jobs_without_room_are_told_why(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "LIVE_RUNS", 0)
-    monkeypatch.setattr(reception, "_TURNED_AWAY", 2)
-    node = world.node(prolog_deadline=0.05)
-    for number in (7, 8, 9):
-        assert node.prolog(world.job(id=number)).exit() == 0
-    assert [bool(node.engine.why_turned_away(number)) for number in (7, 8, 9)] == [False, True, True]
-
-
 @pytest.mark.parametrize(
     "edit",
     [
@@ -331,46 +307,6 @@ def test_an_object_that_the_bridge_did_not_make_is_no_run(world: World, edit: Ca
     world.kube.edit("workload", NAMESPACE, job.workload, edit)
     assert "Kubernetes has no workload of it" in node.ask(verb="attach", job=job.id)["sentence"]
     assert job.key not in node.engine.runs
-
-
-# -- the run itself
-
-
-def adopted(opened: str = "pod-0") -> Story:
-    """A story that begins with the adoption."""
-    story = batch()
-    return story.tell(events.Adopted(story.at, allocation(), "job-uid", opened, reporting=True, rules=story.rules))
-
-
-def test_an_adopted_run_follows_its_workload_and_opens_no_gate() -> None:
-    story = adopted()
-    assert story.wants(do.WatchPods)
-    assert not story.wants(do.ProveNode)
-    story.sees(ready(0), ready(1))
-    assert len(story.wants(do.FollowLog)) == 2
-    story.sees(ended(0, 0), ended(1, 0))
-    assert (outcome := story.outcome()) is not None
-    assert outcome.exit_code == 0
-    assert story.replayed() == story.run
-
-
-def test_a_pod_that_came_while_nobody_watched_has_lost_its_predecessor() -> None:
-    story = adopted().sees(ready(0), pod(1))
-    assert story.run.lost == {1}
-
-
-def test_a_prolog_that_still_waits_knows_better() -> None:
-    story = adopted()
-    story.began()
-    assert (story.run.phase, story.run.adopted, story.answer()) == (Phase.PROLOG, False, None)
-    assert story.replayed() == story.run
-
-
-def test_what_is_known_of_a_run_stays_when_it_is_found_again() -> None:
-    story = batch().created()
-    before: Run = story.run
-    story.tell(events.Adopted(story.at, allocation(), "other-uid"))
-    assert story.run == before
 
 
 @pytest.mark.parametrize(("rule", "node"), [("{nodename}", "n1"), ("k8s-{nodename}.site", "k8s-n1.site")])

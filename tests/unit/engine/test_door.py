@@ -1,9 +1,7 @@
 """Who comes in: nobody over a run that is not proven gone."""
 
-import pytest
-
 from bridge import clock
-from bridge.engine import door, events
+from bridge.engine import events
 from bridge.engine.state import Phase
 
 from .clients import Job
@@ -246,33 +244,3 @@ def test_a_scan_whose_hook_was_answered_and_killed_is_asked_for_again(world: Wor
     assert [hook.hears()["kind"] for _ in range(2)] == ["scan", "answer"]
     hook.dies()
     assert node.foreign_prolog(9).exit() == 0
-
-
-def test_a_node_has_room_for_so_many_runs_and_the_next_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "LIVE_RUNS", 2)
-    node, jobs = world.node(), [world.job(id=number, gpus=0) for number in (7, 8, 9)]
-    for job in jobs[:2]:
-        world.running(node, job)
-    hook = node.prolog(jobs[2])
-    eventually(lambda: node.engine.waiting_hooks == 1)
-    assert [key.job_id for key in node.engine.runs] == [7, 8]
-    world.running(node, jobs[0])  # asks again, and is in
-    assert node.epilog(jobs[0]).exit() == 0
-    assert hook.exit() == 0
-    assert node.run(jobs[2]).phase is Phase.RUNNING
-
-
-def test_where_no_room_comes_no_node_is_drained_and_nothing_is_left(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(door, "LIVE_RUNS", 1)
-    node, first, second = world.node(prolog_deadline=0.5), world.job(id=7, gpus=0), world.job(id=8, gpus=0)
-    world.running(node, first)
-    answer = node.prolog(second).answer()
-    assert (answer["exit"], answer["message"]) == (
-        0,
-        "this node's bridged has 1 runs already [node-crowded]; submit again later",
-    )
-    assert node.ask(verb="attach", job=8)["kind"] == "error"
-    assert node.epilog(second).answer()["released"] == [8]
-    assert node.epilog(first).exit() == 0
