@@ -84,7 +84,8 @@ def test_requeue(stuck: Stack) -> None:
 
 def test_time_limit(stuck: Stack) -> None:
     job = waiting(stuck)
-    stuck.exec("slurmctld", "scontrol", "update", f"jobid={job.id}", "EndTime=now")
+    # Not "now": scontrol fills in the second, and slurmctld refuses the one that has just gone by.
+    stuck.exec("slurmctld", "scontrol", "update", f"jobid={job.id}", "EndTime=now+5seconds")
     # slurmctld looks at time limits every half minute.
     eventually(lambda: stuck.show(job).get("JobState") == "TIMEOUT", 60, "the time limit")
     since = time.time()
