@@ -110,7 +110,7 @@ _REFUSALS = replace(
     _SEEKING,
     name="refusals",
     pace=Pace(faults=4.0, failpoints=0.0),
-    kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 60, Kind.SLOW_PULL: 35},
+    kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 80, Kind.SLOW_PULL: 15},
     harms={Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     slow=(32.0, 40.0),  # Slurm counts half a minute as a whole one
     holds=2,
