@@ -102,10 +102,10 @@ def test_a_refused_connection(way: Way) -> None:
 
 
 def test_nobody_answers_until_it_is_over(way: Way) -> None:
-    began = time.monotonic()
-    with way.weather(Harm.SILENT, seconds=0.5), pytest.raises(httpx.TransportError):
+    began = time.monotonic()  # and two seconds are longer than a slow machine needs to ask
+    with way.weather(Harm.SILENT, seconds=2), pytest.raises(httpx.TransportError):
         way.post()
-    assert time.monotonic() - began > 0.3
+    assert time.monotonic() - began >= 2
     assert way.asked == []
 
 
