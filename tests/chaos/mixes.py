@@ -80,7 +80,7 @@ _NODES = replace(
 _MEMORY = replace(
     _SEEKING,
     name="memory",
-    pace=Pace(faults=1.5, failpoints=2.0),
+    pace=Pace(faults=1.0, failpoints=0.5),
     patient=0.8,
     kinds={Kind.SUCCESS: 20, Kind.FAILURE: 25, Kind.CANCEL: 45, Kind.REQUEUE: 10},
     harms={Harm.JOURNAL_LOST: 20, Harm.COLLECTOR: 6, **dict.fromkeys(ON_THE_WAY, 1)},
