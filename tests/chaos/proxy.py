@@ -75,7 +75,7 @@ class Proxy:
 
     def strike(self, node: str, fault: Fault) -> None:
         """From now on, as long as the fault lasts."""
-        self._loop.call_soon_threadsafe(self._strike, self.weathers[node], fault)
+        self._run(self._strike(self.weathers[node], fault))
 
     def clear(self) -> None:
         """Fine weather everywhere."""
@@ -103,7 +103,7 @@ class Proxy:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     @staticmethod
-    def _strike(weather: Weather, fault: Fault) -> None:
+    async def _strike(weather: Weather, fault: Fault) -> None:
         weather.fault, weather.until = fault, time.monotonic() + fault.seconds
         if fault.harm in (Harm.CUT, Harm.REFUSED):
             weather.met[fault.harm] += len(weather.open)

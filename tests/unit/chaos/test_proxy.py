@@ -19,14 +19,23 @@ from tests.chaos.proxy import Proxy
 NODE = "compute1"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Upstream(ThreadingHTTPServer):
     """Keeps what was asked."""
 
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[tuple[str, bytes]] = []
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with what it was sent."""
+
+    server: Upstream
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked.append((self.path, body))  # type: ignore[attr-defined]
+        self.server.asked.append((self.path, body))
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -49,12 +58,9 @@ class Way:
 
     @contextmanager
     def weather(self, harm: Harm, seconds: float = 60, share: float = 1.0) -> Iterator[None]:
-        weather = self.proxy.weathers[NODE]
         self.proxy.strike(NODE, Fault(0.0, harm, 0, Server.KUBERNETES, seconds, share))
-        while weather.fault is None:
-            time.sleep(0.01)
         yield
-        assert weather.met[harm] > 0
+        assert self.proxy.weathers[NODE].met[harm] > 0
         self.proxy.clear()
 
 
@@ -64,8 +70,7 @@ def way(tmp_path: Path) -> Iterator[Way]:
     pair = authority.issue()
     (tmp_path / "ca.pem").write_text(authority.own.certificate)
     (tmp_path / "pair.pem").write_text(pair.certificate + pair.key)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.asked = []  # type: ignore[attr-defined]
+    server = Upstream()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "pair.pem")
     server.socket = context.wrap_socket(server.socket, server_side=True)
@@ -81,7 +86,7 @@ def way(tmp_path: Path) -> Iterator[Way]:
     )
     trust = ssl.create_default_context(cafile=tmp_path / "ca.pem")
     with httpx.Client(base_url=f"https://127.0.0.1:{proxy.port}", verify=trust, trust_env=False, timeout=5) as client:
-        yield Way(client, proxy, server.asked)  # type: ignore[attr-defined]
+        yield Way(client, proxy, server.asked)
     proxy.close()
     server.shutdown()
     server.server_close()
