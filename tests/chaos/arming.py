@@ -7,10 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from random import Random
+from typing import Protocol
 
 from tests.failpoints import failpoint, hooks
 
-from .hands import Agent
 from .plan import Mix
 
 _AT_ONCE = 40
@@ -30,12 +30,19 @@ def place_of(name: str) -> str:
     return name.split("-", 2)[2]
 
 
+class Armed(Protocol):
+    """A node, as far as failpoints go."""
+
+    def say(self, *words: object) -> None:
+        """`arm` and their names, or `disarm`."""
+
+
 class Arming:
     """Of all nodes. `gap`: seconds on average between a strike on a node and the next arming there, 0 for at once, when
     a short life may come to more than one; `before`: how often each has struck in earlier pieces; the mix says which
     are sought, and how often is enough. Any thread may tell of a strike."""
 
-    def __init__(self, seed: int, agents: dict[str, Agent], gap: float, before: Mapping[str, int], mix: Mix) -> None:
+    def __init__(self, seed: int, agents: Mapping[str, Armed], gap: float, before: Mapping[str, int], mix: Mix) -> None:
         self.struck = Counter(dict.fromkeys(names(), 0))
         self._agents, self._gap, self._before, self._mix = agents, gap, before, mix
         self._chance = Random(f"{seed} failpoints")
