@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bridge.config import load
-from bridge.config.servers import Slurmrest
+from bridge.config.servers import Cluster, Slurmrest
 from bridge.errors import ConfigError
 
 _TOML = """
@@ -59,3 +59,8 @@ def test_a_tier_without_its_token_or_a_token_without_its_tier(tmp_path: Path, li
         slurmrest(tmp_path, lines)
     assert f"{tmp_path}/bridge.toml: slurmrest" in str(raised.value)
     assert fault in str(raised.value)
+
+
+@pytest.mark.parametrize(("rule", "node"), [("{nodename}", "n1"), ("k8s-{nodename}.site", "k8s-n1.site")])
+def test_slurms_name_of_a_node(rule: str, node: str) -> None:
+    assert Cluster(name="demo", tag="demo", node_name=rule).slurm_node(node) == "n1"

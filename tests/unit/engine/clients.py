@@ -19,6 +19,7 @@ from tests.fakes.slurmrest import a_job
 
 from .story import SPEC
 
+OWNER, OTHER = 2001, 2002  # user ids: ml's, whose the jobs are, and another's
 PATIENCE = 15.0  # seconds for anything that a test waits for
 
 Message = dict[str, Any]
@@ -73,7 +74,7 @@ class Job:
             "SLURM_JOB_ID": str(self.id),
             "SLURM_JOB_RESTART_COUNT": str(self.restart),
             "SLURM_JOB_START_TIME": str(self.start),
-            "SLURM_JOB_UID": "2001",
+            "SLURM_JOB_UID": str(OWNER),
             "SLURM_JOB_GID": "2001",
             "SLURM_JOB_USER": "ml",
             "SLURM_CLUSTER_NAME": "demo",
@@ -87,7 +88,7 @@ class Job:
 
     def prolog(self, node: str) -> Message:
         """What the prolog's hook asks on this node."""
-        asked = question("prolog", True, self.env(node)) | {"groups": [2001]}
+        asked = question("prolog", True, self.env(node)) | {"groups": [OWNER]}
         if node == self.nodes[0]:
             asked |= {"token": "owner's", "spec": {"path": "/home/ml/job.yaml", "data": _BASE64}}
         return asked

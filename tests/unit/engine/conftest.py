@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bridge.engine import attachment, executor, reconciler, scans
+from bridge.engine import adoption, attachment, executor, reconciler, scans
 
-from .clients import PATIENCE
+from .clients import OTHER, OWNER, PATIENCE
 from .reconciling import Stage
 from .world import World
 
@@ -24,6 +24,12 @@ def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scans, "_AGAIN", 0.02)
     monkeypatch.setattr(attachment, "_POLL", 0.02)
     monkeypatch.setattr(reconciler, "_PAUSE", 0.02)
+
+
+@pytest.fixture(autouse=True)
+def accounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ml has an account here, whatever machine runs the tests."""
+    monkeypatch.setattr(adoption, "_user", {OWNER: "ml", OTHER: "other"}.get)
 
 
 @pytest.fixture

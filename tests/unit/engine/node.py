@@ -46,7 +46,7 @@ from tests.fakes.kubelet import FakeKubelet
 from tests.fakes.kubernetes import FakeKubernetes
 from tests.fakes.slurmrest import FakeSlurmRest
 
-from .clients import PATIENCE, Attach, Finds, Hook, Job, MortalHook, connected, question
+from .clients import OWNER, PATIENCE, Attach, Finds, Hook, Job, MortalHook, connected, question
 from .mortal import Connection, Deadly, Killed, MortalJournal, Perils
 
 Runs = Mapping[RunKey, Run]
@@ -206,7 +206,7 @@ class Node:
         self.markers: dict[int, Marker | None] = {}  # None: damaged
         self.hook_socket = directory / "hook.sock"
         self.user_socket = directory / "user.sock"
-        self.peer_uid = 2001
+        self.peer_uid = OWNER
         self.watchers: list[Watcher] = []
         self.perils = Perils()
         self.failpoints = Failpoints()
@@ -314,12 +314,12 @@ class Node:
 
     def prolog(self, job: Job, finds: Finds = (), **changes: object) -> Hook:
         """slurmd runs the prolog of a bridge job."""
-        self._mark(job)
+        self.mark(job)
         return Hook(self.hook_socket, job.prolog(self.name) | changes, finds, markers=self.markers)
 
     def mortal_prolog(self, job: Job) -> MortalHook:
         """The same, and slurmd may kill it."""
-        self._mark(job)
+        self.mark(job)
         return MortalHook(self.hook_socket, job.prolog(self.name))
 
     def epilog(self, job: Job, finds: Finds = (), *, may_scan: bool = True, **changes: object) -> Hook:
@@ -352,9 +352,9 @@ class Node:
         found = self.markers[mark.job_id]
         return found is None or mark.start in (None, found.start)
 
-    def _mark(self, job: Job) -> None:
+    def mark(self, job: Job) -> None:
         """As the prolog's hook does first of all."""
-        self.markers[job.id] = Marker(job.restart, job.start, 2001, job.gpus > 0)
+        self.markers[job.id] = Marker(job.restart, job.start, OWNER, job.gpus > 0)
 
     def attach(self, job: Job, **told: object) -> Attach:
         """The batch script runs `bridgectl attach`, which tells this besides the job."""

@@ -6,7 +6,6 @@ from bridge.engine import door, reception
 from bridge.engine.state import Phase
 
 from .node import eventually
-from .test_adoption import marked
 from .world import World
 
 
@@ -43,7 +42,7 @@ def test_where_no_room_comes_no_node_is_drained_and_nothing_is_left(
 def test_a_job_without_room_is_told_so_by_attach(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "LIVE_RUNS", 0)
     node, job = world.node(prolog_deadline=0.05), world.job()
-    marked(node, job)
+    node.mark(job)
     assert node.prolog(job).exit() == 0
     answer = node.ask(verb="attach", job=job.id)
     assert answer["sentence"] == (

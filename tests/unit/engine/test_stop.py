@@ -9,10 +9,11 @@ from bridge.engine import events
 from bridge.engine.state import Outcome, Phase, Workload
 from bridge.job.pods import PodFacts
 
+from .clients import OTHER, OWNER
 from .story import Story, batch, ended, member, pod, ready, record
 from .world import World
 
-OWNER, OTHER, ROOT = 2001, 2002, 0
+ROOT = 0
 
 
 def stopped(nodes: int = 2) -> Story:

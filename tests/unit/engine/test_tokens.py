@@ -10,7 +10,7 @@ from bridge.engine.tokens import ASKED_BEFORE, Tokens
 from bridge.job.ids import RunKey
 from bridge.slurmrest.api import Credential
 
-from .clients import connected
+from .clients import OTHER, connected
 from .node import Node, eventually
 from .world import World
 
@@ -71,7 +71,7 @@ def test_attach_is_asked_for_the_next_token_and_it_is_the_owners_alone(world: Wo
     assert asks_for_a_token(node)
     node.peer_uid = 0
     assert node.ask(verb="token", job=7, token=jwt(1)) == {"kind": "kept"}, "root's is not kept; nor does it matter"
-    node.peer_uid = 2002
+    node.peer_uid = OTHER
     assert "has no run of yours" in node.ask(verb="token", job=7, token=jwt(1))["sentence"]
     node.peer_uid = 2001
     assert node.ask(verb="token", job=7, token=long) == {"kind": "kept"}

@@ -11,12 +11,12 @@ from bridge.job.faults.runs import ENDED_BY_SLURM
 from bridge.kube.api import LAST_LOG_LIMIT
 from bridge.wire.frames import encode
 
-from .clients import PATIENCE, connected
+from .clients import OTHER, OWNER, PATIENCE, connected
 from .node import eventually
 from .story import batch, pulling, ready
 from .world import World
 
-OWNER, OTHER, ROOT = 2001, 2002, 0
+ROOT = 0
 
 
 def test_status_tells_the_node_to_everybody_and_runs_to_their_owner_and_root(world: World) -> None:
