@@ -54,9 +54,9 @@ _NODES = replace(
     _SEEKING,
     name="nodes",
     # At once: what is told, counted, drained and given back comes one after the other, and would be passed otherwise.
-    pace=Pace(faults=1.0, failpoints=0.0),
-    kinds={Kind.SUCCESS: 30, Kind.FAILURE: 20, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 40},
-    harms={Harm.GPUS_GONE: 20, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
+    pace=Pace(faults=0.7, failpoints=0.0),
+    kinds={Kind.SUCCESS: 40, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 40},
+    harms={Harm.GPUS_GONE: 24, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     stubborn=(44.0, 54.0),
     epilog_deadline=40.0,
     node_patience=3.0,
@@ -80,10 +80,10 @@ _NODES = replace(
 _MEMORY = replace(
     _SEEKING,
     name="memory",
-    pace=Pace(faults=1.0, failpoints=0.5),
+    pace=Pace(faults=0.7, failpoints=0.0),
     patient=0.8,
     kinds={Kind.SUCCESS: 20, Kind.FAILURE: 25, Kind.CANCEL: 45, Kind.REQUEUE: 10},
-    harms={Harm.JOURNAL_LOST: 20, Harm.COLLECTOR: 6, **dict.fromkeys(ON_THE_WAY, 1)},
+    harms={Harm.JOURNAL_LOST: 32, Harm.COLLECTOR: 6, **dict.fromkeys(ON_THE_WAY, 1)},
     seeks=frozenset(
         {
             "hook.daemon.tell",
@@ -110,7 +110,7 @@ _REFUSALS = replace(
     _SEEKING,
     name="refusals",
     pace=Pace(faults=4.0, failpoints=0.0),
-    kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 80, Kind.SLOW_PULL: 15},
+    kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 70, Kind.SLOW_PULL: 25},
     harms={Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     slow=(32.0, 40.0),  # Slurm counts half a minute as a whole one
     holds=2,
