@@ -8,7 +8,7 @@ ENOUGH = 100  # strikes of each failpoint that a long run should have
 
 USUAL = Mix(
     "usual",
-    Pace(faults=2.0, failpoints=5.0),
+    Pace(faults=2.0, failpoints=4.0),
     piece=1000,
     kinds={
         Kind.SUCCESS: 24,
