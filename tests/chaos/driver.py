@@ -14,7 +14,7 @@ from tests.integration.specs import container_job
 from .ending import gone_by, left
 from .history import Drain, Ended
 from .laws import own_text
-from .plan import LIMIT, Kind, Lifecycle, Mix, lifecycles
+from .plan import LIMIT, NONE_OF_OURS, Kind, Lifecycle, Mix, lifecycles
 from .site import Site
 from .striking import Faults
 
@@ -121,7 +121,7 @@ class Driver:
 
     def _spec(self, lifecycle: Lifecycle) -> str | None:
         """Its command is for `kubelets`, which looks there for how the pod is to live."""
-        if lifecycle.kind is Kind.FOREIGN:
+        if lifecycle.kind in NONE_OF_OURS:
             return None
         if lifecycle.kind is Kind.BAD_SPEC:
             return lifecycle.bad_spec

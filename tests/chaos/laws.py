@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bridge.messages.bridged import EPILOG_UNPROVEN
+from bridge.messages.bridged import EPILOG_UNPROVEN, NO_BRIDGE_JOB
 from bridge.slurm import comment
 
-from .history import Drain, History, Hook, OwnFault, Pod
-from .plan import Kind, Lifecycle
+from .history import Drain, Ended, History, Hook, OwnFault, Pod
+from .plan import NONE_OF_OURS, Kind, Lifecycle
 
 _LAG = 1.5  # seconds by which who watches the API server may learn of something later than who asks it
 _WELL = (Kind.SUCCESS, Kind.SLOW_PULL)
@@ -51,7 +51,7 @@ def violations(history: History) -> list[Violation]:
 
 def own_text(lifecycle: Lifecycle) -> str:
     """The user's part of a job's comment."""
-    return f"lifecycle {lifecycle.number}, mine" + ("" if lifecycle.kind is Kind.FOREIGN else " k8s=job.yaml")
+    return f"lifecycle {lifecycle.number}, mine" + ("" if lifecycle.kind in NONE_OF_OURS else " k8s=job.yaml")
 
 
 def windows(hooks: list[Hook]) -> dict[tuple[str, int], list[Window]]:
@@ -156,17 +156,27 @@ def _longest(began: float, ended: float, away: list[tuple[float, float]]) -> flo
 
 def all_told(history: History) -> Iterator[Violation]:
     """Every job that ran is told what became of it, where there was time for it: slurmctld takes no comment for a job
-    that is over. A refusal stands in the job's output else. A foreign job hears nothing of us."""
+    that is over. A refusal stands in the job's output else."""
     for job, ended in history.ended.items():
         kind, sentence = ended.lifecycle.kind, comment.own_sentence(ended.comment)
-        if kind is Kind.FOREIGN:
-            if sentence:
-                yield Violation("all told", f"a foreign job was told {sentence!r}", _over(history, job), job)
+        if kind in NONE_OF_OURS:
+            if misheard := _misheard(ended):
+                yield Violation("all told", misheard, _over(history, job), job)
         elif ended.started and not sentence:
             is_refused = kind is Kind.BAD_SPEC and (ended.output or ended.attached)
             is_excused = bool(ended.output) if is_refused else not _could_be_told(history, job)
             if not is_excused:
                 yield Violation("all told", f"{kind.value}, {ended.state}: nothing", _over(history, job), job)
+
+
+def _misheard(ended: Ended) -> str:
+    """What is wrong with what a job heard that is none of ours: its comment is its own, and only to a script that
+    attaches something is said. '' where nothing is."""
+    if sentence := comment.own_sentence(ended.comment):
+        return f"a foreign job was told {sentence!r}"
+    if ended.lifecycle.attaches and ended.state == "FAILED" and NO_BRIDGE_JOB.name not in (ended.output or ""):
+        return f"attached to nothing, and reads {ended.output!r}"
+    return ""
 
 
 def _could_be_told(history: History, job: int) -> bool:
@@ -217,7 +227,7 @@ def right_end(history: History) -> Iterator[Violation]:
         kind, code = ended.lifecycle.kind, ended.code.partition(":")[0]
         if kind is Kind.BAD_SPEC and ended.started and ended.state == "COMPLETED":
             yield Violation("right end", f"{kind.value}: {ended.state} {ended.code}", _over(history, job), job)
-        if kind is Kind.FAILURE and ended.state == "COMPLETED":
+        if kind in (Kind.FAILURE, Kind.NO_SPEC) and ended.state == "COMPLETED":
             yield Violation("right end", f"{kind.value}: {ended.state} {code}", _over(history, job), job)
 
 

@@ -55,7 +55,7 @@ _NODES = replace(
     name="nodes",
     # At once: what is told, counted, drained and given back comes one after the other, and would be passed otherwise.
     pace=Pace(faults=0.7, failpoints=0.0),
-    kinds={Kind.SUCCESS: 40, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 40},
+    kinds={Kind.SUCCESS: 55, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 25},
     harms={Harm.GPUS_GONE: 24, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     stubborn=(44.0, 54.0),
     epilog_deadline=40.0,
@@ -69,6 +69,7 @@ _NODES = replace(
             "kubernetes.create_event",
             "kubernetes.events_because",
             "kubernetes.node",
+            "kubernetes.pod",
             "reply.scan",
             "slurmrest.drain",
             "slurmrest.node",
@@ -76,13 +77,14 @@ _NODES = replace(
         }
     ),
 )
-# Daemons that know nothing of the runs that go on, and workloads whose pods nobody takes away; looks into outputs.
+# Daemons that know nothing of the runs that go on, or are asked for runs that never were; workloads whose pods nobody
+# takes away; looks into outputs.
 _MEMORY = replace(
     _SEEKING,
     name="memory",
     pace=Pace(faults=0.7, failpoints=0.0),
     patient=0.8,
-    kinds={Kind.SUCCESS: 20, Kind.FAILURE: 25, Kind.CANCEL: 45, Kind.REQUEUE: 10},
+    kinds={Kind.SUCCESS: 10, Kind.FAILURE: 15, Kind.CANCEL: 20, Kind.REQUEUE: 5, Kind.NO_SPEC: 50},
     harms={Harm.JOURNAL_LOST: 32, Harm.COLLECTOR: 6, **dict.fromkeys(ON_THE_WAY, 1)},
     seeks=frozenset(
         {
@@ -96,7 +98,6 @@ _MEMORY = replace(
             "kubernetes.last_log",
             "kubernetes.list_workloads",
             "kubernetes.patch_pod",
-            "kubernetes.pod",
             "kubernetes.watch_workload",
             "kubernetes.workload",
             "reply.attached",

@@ -26,6 +26,7 @@ class Kind(Enum):
     SLOW_PULL = "slow pull"
     STUBBORN = "stubborn"  # one of its processes outlives the epilog's deadline: its node is at fault
     FOREIGN = "foreign"  # none of ours
+    NO_SPEC = "no spec"  # none of ours either: its owner has named no spec, and its script attaches nevertheless
 
 
 class Harm(Enum):
@@ -102,6 +103,7 @@ class Mix:
     enough: int
 
 
+NONE_OF_OURS = (Kind.FOREIGN, Kind.NO_SPEC)
 _ENDED_BY_OTHERS = (Kind.QUICK_END, Kind.CANCEL, Kind.TIME_LIMIT, Kind.STUBBORN)
 BAD_SPECS = (
     "kind: Sonata",

@@ -142,6 +142,22 @@ def test_a_foreign_job_is_told_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("state", "output", "law"),
+    [
+        ("FAILED", "slurm-k8s-bridge: job 7 is no bridge job [no-bridge-job]", []),
+        ("CANCELLED", None, []),
+        ("FAILED", None, ["all told"]),
+        ("FAILED", "slurm-k8s-bridge: the run of job 7 is lost [run-lost]", ["all told"]),
+        ("COMPLETED", "", ["right end"]),
+    ],
+)
+def test_who_attaches_to_nothing_is_told_so(state: str, output: str | None, law: list[str]) -> None:
+    history, life = good(), replace(LIFE, kind=Kind.NO_SPEC)
+    history.ended[JOB] = Ended(life, state, "75:0", own_text(life), True, output)
+    assert [found.law for found in violations(history)] == law
+
+
+@pytest.mark.parametrize(
     "slip",
     [
         workload(114, 120),  # a requeued run's, once the first one's is gone

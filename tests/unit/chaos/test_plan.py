@@ -36,7 +36,7 @@ def test_a_mix_has_what_it_is_made_of(mix: Mix) -> None:
 
 def test_everything_comes_about() -> None:
     lives = list(islice(lifecycles(1, 8, USUAL), MANY))
-    assert {life.kind for life in lives} == set(Kind)
+    assert {kind for mix in MIXES.values() for kind in mix.kinds} == set(Kind)
     assert {life.nodes for life in lives} == set(range(1, 9))
     assert {life.bad_spec for life in lives} == set(BAD_SPECS)
     struck = list(islice(faults(1, 8, 2.0, USUAL), MANY))
