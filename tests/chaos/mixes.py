@@ -55,7 +55,7 @@ _NODES = replace(
     name="nodes",
     # At once: what is told, counted, drained and given back comes one after the other, and would be passed otherwise.
     pace=Pace(faults=0.7, failpoints=0.0),
-    kinds={Kind.SUCCESS: 55, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 25},
+    kinds={Kind.SUCCESS: 63, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 17},
     harms={Harm.GPUS_GONE: 24, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     stubborn=(44.0, 54.0),
     epilog_deadline=40.0,
@@ -69,7 +69,6 @@ _NODES = replace(
             "kubernetes.create_event",
             "kubernetes.events_because",
             "kubernetes.node",
-            "kubernetes.pod",
             "reply.scan",
             "slurmrest.drain",
             "slurmrest.node",
@@ -82,10 +81,11 @@ _NODES = replace(
 _MEMORY = replace(
     _SEEKING,
     name="memory",
-    pace=Pace(faults=0.7, failpoints=0.0),
-    patient=0.8,
-    kinds={Kind.SUCCESS: 10, Kind.FAILURE: 15, Kind.CANCEL: 20, Kind.REQUEUE: 5, Kind.NO_SPEC: 50},
-    harms={Harm.JOURNAL_LOST: 32, Harm.COLLECTOR: 6, **dict.fromkeys(ON_THE_WAY, 1)},
+    # Requests twice cost nobody much; who opens a gate by one looks at the pod.
+    pace=Pace(faults=0.15, failpoints=0.0),
+    patient=1.0,
+    kinds={Kind.SUCCESS: 5, Kind.FAILURE: 10, Kind.CANCEL: 45, Kind.REQUEUE: 5, Kind.NO_SPEC: 35},
+    harms={Harm.JOURNAL_LOST: 16, Harm.COLLECTOR: 4, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 80},
     seeks=frozenset(
         {
             "hook.daemon.tell",
@@ -98,6 +98,7 @@ _MEMORY = replace(
             "kubernetes.last_log",
             "kubernetes.list_workloads",
             "kubernetes.patch_pod",
+            "kubernetes.pod",
             "kubernetes.watch_workload",
             "kubernetes.workload",
             "reply.attached",
