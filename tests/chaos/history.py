@@ -22,13 +22,15 @@ class Hook:
 
 @dataclass
 class Workload:
-    """A PyTorchJob, from the first to the last that the API server told of it."""
+    """A PyTorchJob, from the first to the last that the API server told of it. `deleted`: since when it is as good as
+    gone: the operator makes no pod for it any more, and it only waits for the garbage collector (None: not told)."""
 
     uid: str
     name: str
     job: int
     made: float
     gone: float | None = None
+    deleted: float | None = None
 
 
 @dataclass

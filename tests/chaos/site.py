@@ -129,6 +129,8 @@ class _Scribe:
         meta = told["metadata"]
         job = int(meta["labels"][wellknown.LABEL_JOB])
         known = self._history.workloads.setdefault(meta["uid"], Workload(meta["uid"], meta["name"], job, time.time()))
+        if known.deleted is None and meta.get("deletionTimestamp"):
+            known.deleted = time.time()
         if is_gone:
             known.gone = time.time()
 

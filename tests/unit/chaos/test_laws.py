@@ -47,6 +47,15 @@ def workload(made: float, gone: float | None, job: int = JOB) -> Callable[[Histo
     return slip
 
 
+def deleted(at: float) -> Callable[[History], None]:
+    """Its workload waits for the garbage collector from then on."""
+
+    def slip(history: History) -> None:
+        history.workloads["w"].deleted = at
+
+    return slip
+
+
 def untold(kind: Kind, later: float, *troubles: tuple[float, float]) -> Callable[[History], None]:
     """Its epilog began seven seconds after its prolog, and so much later."""
 
@@ -91,6 +100,7 @@ def test_a_good_history_breaks_no_law() -> None:
     [
         ("one workload", workload(105, 113)),
         ("one workload", workload(101, None)),
+        ("one workload", all_slips(workload(106, 112), deleted(110))),
         ("own nodes", pod(node=OTHER)),
         ("own nodes", pod(job=8)),
         ("own nodes", pod(bound=97)),
@@ -162,6 +172,7 @@ def test_who_attaches_to_nothing_is_told_so(state: str, output: str | None, law:
     [
         workload(114, 120),  # a requeued run's, once the first one's is gone
         workload(105, 110, job=8),
+        all_slips(workload(111, 120), deleted(110.5)),
         hook(1, code=1, ended=111),  # it did not let the node go: whatever is there is its own
         hook(1, code=None, ended=None),
         ended(started=False, comment=own_text(LIFE)),
