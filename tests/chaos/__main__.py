@@ -5,10 +5,10 @@ to a folder of OUT, and what a person needs to understand it.
 """
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
+from . import leaving
 from .mixes import MIXES, USUAL
 from .piece import commit, reports, run, stack_up
 from .plan import Pace
@@ -17,7 +17,7 @@ from .summary import page
 
 def main() -> int:
     """One piece, by one seed."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the stack is put back as it was
+    leaving.heed()
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--lifecycles", type=int, required=True)

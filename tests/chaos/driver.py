@@ -11,6 +11,7 @@ from itertools import islice
 from bridge.messages.bridged import EPILOG_UNPROVEN
 from tests.integration.specs import container_job
 
+from . import leaving
 from .ending import gone_by, left
 from .history import Drain, Ended
 from .laws import own_text
@@ -190,6 +191,7 @@ class Driver:
 
     def _turn(self, waiting: int) -> None:
         """What is due, and a rest."""
+        leaving.leave_if_asked()
         for each in [due for due in self._due if due[0] <= time.monotonic()]:
             self._due.remove(each)
             each[1]()

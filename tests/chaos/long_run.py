@@ -7,12 +7,12 @@ was broken; what a person needs to understand it is in the piece's folder of OUT
 """
 
 import argparse
-import signal
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from . import leaving
 from .arming import names, place_of
 from .mixes import ENOUGH, MIXES, USUAL
 from .piece import commit, reports, run, stack_up
@@ -28,13 +28,14 @@ _GOES_NO_FURTHER = (
 
 def main() -> int:
     """Until the run is whole."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the stack is put back as it was
+    leaving.heed()
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.long_run", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the first piece; each has one more than any before it")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     stack, product = stack_up(), commit()  # which is not asked again: the checkout may go on
     while (mix := next_mix(done := reports(asked.out, product))) and not any(map(_broken, done)):
+        leaving.leave_if_asked()
         seed = max((report["seed"] + 1 for report in done), default=asked.seed)
         print(f"\n{mix.piece} lifecycles of the mix {mix.name}, seed {seed}", flush=True)
         print(run(stack, seed, mix.piece, asked.out, product=product, mix=mix), flush=True)
