@@ -67,6 +67,8 @@ class Proxy:
         self._inward = _server_side(pair)
         self.weathers = {node: Weather(random.Random(f"{name} {node}")) for node in nodes.values()}
         self._nodes = nodes
+        # A task whose client has gone is held by nobody else, and would be collected while it waits for the server.
+        self._served: set[asyncio.Task[Any]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"proxy {name}", daemon=True)
         self._thread.start()
@@ -112,6 +114,10 @@ class Proxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         weather = self.weathers[self._nodes[writer.get_extra_info("peername")[0]]]
         weather.open.add(writer)
+        task = asyncio.current_task()
+        assert task is not None
+        self._served.add(task)
+        task.add_done_callback(self._served.discard)
         try:
             await self._converse(reader, writer, weather)
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError, _CutError):

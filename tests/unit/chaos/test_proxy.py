@@ -1,5 +1,6 @@
 """The proxies of chaos: what arrives and what comes back in each weather."""
 
+import gc
 import ssl
 import threading
 import time
@@ -25,6 +26,10 @@ class Upstream(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked: list[tuple[str, bytes]] = []
+        self.may_answer = threading.Event()
+        """Set but where a test wants to be there before the answer."""
+        self.may_answer.set()
+        self.changed = threading.Condition()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -35,7 +40,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked.append((self.path, body))
+        with self.server.changed:
+            self.server.asked.append((self.path, body))
+            self.server.changed.notify_all()
+        if self.path == "/slow":
+            assert self.server.may_answer.wait(10)
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -47,11 +56,15 @@ class Handler(BaseHTTPRequestHandler):
 
 @dataclass(frozen=True)
 class Way:
-    """A client, what its requests go through, and what has arrived."""
+    """A client, what its requests go through, and where they arrive."""
 
     client: httpx.Client
     proxy: Proxy
-    asked: list[tuple[str, bytes]]
+    server: Upstream
+
+    @property
+    def asked(self) -> list[tuple[str, bytes]]:
+        return self.server.asked
 
     def post(self, path: str = "/", body: bytes = b"body") -> httpx.Response:
         return self.client.post(path, content=body)
@@ -86,7 +99,7 @@ def way(tmp_path: Path) -> Iterator[Way]:
     )
     trust = ssl.create_default_context(cafile=tmp_path / "ca.pem")
     with httpx.Client(base_url=f"https://127.0.0.1:{proxy.port}", verify=trust, trust_env=False, timeout=5) as client:
-        yield Way(client, proxy, server.asked)
+        yield Way(client, proxy, server)
     proxy.close()
     server.shutdown()
     server.server_close()
@@ -131,6 +144,19 @@ def test_a_request_arrives_twice(way: Way) -> None:
     with way.weather(Harm.TWICE):
         assert way.post("/twice").content == b"body"
     assert way.asked == [("/twice", b"body")] * 2
+
+
+def test_a_request_arrives_twice_though_its_client_has_gone(way: Way) -> None:
+    way.server.may_answer.clear()
+    with way.weather(Harm.TWICE):
+        with pytest.raises(httpx.ReadTimeout):
+            way.client.post("/slow", content=b"body", timeout=1)
+        assert way.asked == [("/slow", b"body")]
+    assert way.post("/next").is_success  # by then the proxy knows that the other one has gone
+    gc.collect()
+    way.server.may_answer.set()
+    with way.server.changed:
+        assert way.server.changed.wait_for(lambda: way.asked.count(("/slow", b"body")) == 2, 5)
 
 
 def test_an_answer_comes_late(way: Way) -> None:
