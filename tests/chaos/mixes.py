@@ -84,7 +84,7 @@ _MEMORY = replace(
     # Requests twice cost nobody much; who opens a gate by one looks at the pod.
     pace=Pace(faults=0.15, failpoints=0.0),
     patient=1.0,
-    kinds={Kind.SUCCESS: 5, Kind.FAILURE: 10, Kind.CANCEL: 45, Kind.REQUEUE: 5, Kind.NO_SPEC: 35},
+    kinds={Kind.SUCCESS: 5, Kind.FAILURE: 10, Kind.CANCEL: 55, Kind.REQUEUE: 5, Kind.NO_SPEC: 25},
     harms={Harm.JOURNAL_LOST: 16, Harm.COLLECTOR: 4, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 80},
     seeks=frozenset(
         {
