@@ -279,28 +279,8 @@ def test_an_epilog_without_a_daemon_may_come_to_no_proof(
     assert [found.law for found in violations(history)] == ([] if is_right else ["no drain"])
 
 
-def test_a_daemon_is_away_until_it_is_ready() -> None:
-    history = History()
-    for at in (100, 103, 120):
-        history.went(NODE, at)
-    history.went(NODE, 90, seconds=5)
-    history.came(OTHER, 107)
-    assert max(came for _, came in history.away[NODE]) == math.inf
-    history.came(NODE, 110)
-    assert sorted(history.away[NODE]) == [(90, 95), (100, 110), (103, 110), (120, math.inf)]
-
-
 def test_violations_come_in_the_order_of_their_times() -> None:
     history = good()
     history.left.append("marker")
     history.conflicts += [Conflict(NODE, 106, "p"), Conflict(NODE, 105, "unknown")]
     assert [(found.at, found.job) for found in violations(history)[:2]] == [(105, 0), (106, JOB)]
-
-
-def test_what_comes_later_is_not_in_a_history_of_this_moment() -> None:
-    history = good()
-    then = history.at_this_moment()
-    history.pods["q"] = replace(history.pods["p"], uid="q")
-    history.left.append("marker")
-    history.went(NODE, 100)
-    assert then == good() != history
