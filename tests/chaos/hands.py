@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def agents(stack: Stack, tell: Callable[[str, dict[str, Any]], None]) -> Iterato
         found = {}
         for node in stack.nodes:
             process = _begun(stack, node, "/usr/bin/python3", "-I", "-S", "-c", program)
-            found[node] = Agent(process, lambda line, node=node: tell(node, line))  # type: ignore[misc]
+            found[node] = Agent(process, partial(tell, node))
             undone.callback(found[node].end)
         yield found
 

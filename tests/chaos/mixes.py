@@ -81,7 +81,7 @@ _NODES = replace(
 _MEMORY = replace(
     _SEEKING,
     name="memory",
-    # Requests twice cost nobody much; who opens a gate by one looks at the pod.
+    # Mostly requests twice, which cost nobody much: a gate that is open already is a look at the pod.
     pace=Pace(faults=0.15, failpoints=0.0),
     patient=1.0,
     kinds={Kind.SUCCESS: 5, Kind.FAILURE: 10, Kind.CANCEL: 55, Kind.REQUEUE: 5, Kind.NO_SPEC: 25},

@@ -154,8 +154,8 @@ class _Scribe:
 def _imitated(stack: Stack) -> Iterator[None]:
     """The nodes' own kubelets stand still, and KWOK keeps the nodes Ready."""
     try:
-        for unit in _UNITS:  # one by one: a kubelet that outlives its device plugin tells of no GPUs
-            on_each(stack, lambda node, unit=unit: stack.exec(node, "systemctl", "stop", unit))  # type: ignore[misc]
+        # One by one: a kubelet that outlives its device plugin tells of no GPUs.
+        on_each(stack, lambda node: [stack.exec(node, "systemctl", "stop", unit) for unit in _UNITS])
         stack.kubectl("-n", "kube-node-lease", "delete", "lease", *stack.nodes)
         stack.kubectl("annotate", "node", *stack.nodes, f"{_FAKE}=fake", "--overwrite")
         subprocess.run([STACK, "kwok", "start", "--bare"], check=True, stdout=sys.stderr)
