@@ -13,7 +13,7 @@ from tests.failpoints import failpoint, hooks
 
 from .plan import Mix
 
-_AT_ONCE = 40
+_AT_ONCE = 20  # places, of some fifty
 # Seconds that a place lets everybody on a node pass after such a strike there.
 _REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
@@ -80,14 +80,16 @@ class Arming:
             self._agents[node].say("arm", *self._drawn(node))
 
     def _drawn(self, node: str) -> list[str]:
-        """Weighted, without repetition: each has its chance, the more the less it has struck (Efraimidis, Spirakis)."""
+        """Weighted, without repetition: each has its chance, the more the less it has struck (Efraimidis, Spirakis). Of
+        a place one alone: a kill there would come before any answer that fails, each time."""
         counts = {name: count + self._before.get(name, 0) for name, count in self.struck.items()}
         keys = {
             name: self._chance.random() ** (1 + count)
             for name, count in counts.items()
             if self._is_sought(name, count) and not self._rests_at(node, name)
         }
-        return sorted(keys, key=keys.__getitem__)[-_AT_ONCE:]
+        of_place = {place_of(name): name for name in sorted(keys, key=keys.__getitem__)}
+        return sorted(of_place.values(), key=keys.__getitem__)[-_AT_ONCE:]
 
     def _rests_at(self, node: str, name: str) -> bool:
         return time.monotonic() < self._rests.get((node, place_of(name)), 0.0)

@@ -91,8 +91,23 @@ def test_a_place_that_has_struck_on_a_node_lets_everybody_pass_there_for_a_while
     now[0] += 60
     one.turn()
     assert {place_of(name) for name in hands["n1"].armed} == mix.seeks
-    one.hear("n1", next(name for name in hands["n1"].armed if name.startswith("late-")))
+    while not (late := [name for name in hands["n1"].armed if name.startswith("late-")]):
+        now[0] += 10
+        one.turn()
+    one.hear("n1", late[0])
     assert {place_of(name) for name in hands["n1"].armed} == mix.seeks, "what only comes late keeps nobody"
+
+
+def test_a_place_is_armed_for_one_harm_at_a_time(hand: Hand, now: list[float]) -> None:
+    """Whoever comes there would always meet the kill, and never the answer that fails."""
+    mix, place = MIXES["memory"], "kubernetes.pod"
+    harms = {"kill-after-kubernetes.pod", "fail-after-kubernetes.pod"}
+    done = {name: mix.enough for name in names() if name not in harms}
+    one = arming(hand, before=done, mix=mix)
+    for _ in range(20):
+        one.turn()
+        now[0] += 10
+    assert {armed[1:] for armed in hand.told} == {(name,) for name in harms if place_of(name) == place}
 
 
 def test_every_harm_has_its_rest(hand: Hand) -> None:
@@ -114,7 +129,7 @@ def test_what_has_struck_in_earlier_pieces_waits(hand: Hand, now: list[float]) -
 def test_what_has_struck_often_enough_is_armed_no_more(hand: Hand, now: list[float]) -> None:
     mix = MIXES["nodes"]
     sought = [name for name in names() if place_of(name) in mix.seeks]
-    still = sought[:3]
+    still = [next(name for name in sought if place_of(name) == place) for place in sorted(mix.seeks)[:3]]
     one = arming(hand, before=dict.fromkeys(sought, 100) | dict.fromkeys(still, 99), mix=mix)
     one.turn()
     assert set(hand.armed) == set(still), "and no other place's, however seldom it has struck"
