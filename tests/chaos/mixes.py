@@ -112,6 +112,7 @@ _MEMORY = replace(
 _REFUSALS = replace(
     _SEEKING,
     name="refusals",
+    piece=250,  # what one brings is more than is missing for a hundred strikes
     pace=Pace(faults=4.0, failpoints=0.0),
     kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 70, Kind.SLOW_PULL: 25},
     harms={Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
