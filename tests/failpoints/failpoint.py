@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from bridge.errors import Unavailable
+from bridge.errors import RemoteError, Unavailable
 from bridge.kube.api import Kubelet, Kubernetes
 from bridge.slurmrest.api import SlurmRest
 
@@ -105,13 +105,19 @@ class Failpoints:
         self._armed = frozenset(failpoints)
 
     def around(self, place: str, act: Callable[[], Any], die: Callable[[], None]) -> Any:
-        """Does ``act``, unless something goes wrong before, and lets its answer through, unless something does then.
-        ``die`` never returns."""
+        """Does ``act``, unless something goes wrong before, and lets its answer through, unless something does then:
+        also one that says no. ``die`` never returns."""
         self.passed.add(place)
         self._strike(place, Side.BEFORE, die)
-        answer = act()
-        if self._due(place, Side.AFTER, Harm.TWICE):
+        try:
             answer = act()
+            if self._due(place, Side.AFTER, Harm.TWICE):
+                answer = act()
+        except Unavailable:
+            raise
+        except RemoteError:
+            self._strike(place, Side.AFTER, die)
+            raise
         self._strike(place, Side.AFTER, die)
         return answer
 
