@@ -83,10 +83,10 @@ _MEMORY = replace(
     name="memory",
     # A daemon that begins anew costs a second of a processor: at 0.15 thirty nodes had requests wait for seven.
     pace=Pace(faults=1.0, failpoints=0.0),
-    # Cancelled before there is a pod: where none was seen, the proof asks for it by its name.
-    patient=0.0,
-    kinds={Kind.SUCCESS: 5, Kind.FAILURE: 10, Kind.CANCEL: 55, Kind.REQUEUE: 5, Kind.NO_SPEC: 25},
-    harms={Harm.JOURNAL_LOST: 16, Harm.COLLECTOR: 4, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 10},
+    # Cancelled before the operator has made a pod: where none was seen, the proof asks for it by its name.
+    patient=0.6,
+    kinds={Kind.SUCCESS: 5, Kind.FAILURE: 10, Kind.CANCEL: 75, Kind.REQUEUE: 5, Kind.NO_SPEC: 5},
+    harms={Harm.JOURNAL_LOST: 8, Harm.COLLECTOR: 2, Harm.OPERATOR: 30, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 5},
     seeks=frozenset(
         {
             "hook.daemon.tell",
