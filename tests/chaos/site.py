@@ -66,8 +66,8 @@ def site(stack: Stack, mix: Mix, arming: Callable[[dict[str, Agent]], Arming], l
     history = History(epilog_deadline=mix.epilog_deadline)
     scribe = _Scribe(history)
     with ExitStack() as undone:
-        undone.enter_context(_yielding(stack))
         undone.enter_context(_imitated(stack))
+        undone.enter_context(_yielding(stack))  # only in between: kubelets that begin anew need what they can get
         proxies = undone.enter_context(_behind_proxies(stack, mix))
         if mix.old:
             undone.enter_context(full_journals(stack))
