@@ -211,7 +211,7 @@ class Node:
         self.perils = Perils()
         self.failpoints = Failpoints()
         self.lives = 0
-        self._ending = False
+        self._ending = threading.Event()
         self.thread = threading.Thread(target=self._live, name=f"bridged-{name}")
         self._daemon = Daemon(self)
 
@@ -230,7 +230,7 @@ class Node:
 
     def stop(self) -> None:
         """SIGTERM."""
-        self._ending = True
+        self._ending.set()
         if self.thread.is_alive():
             self.engine.post(Stop())
             self.thread.join()
@@ -245,10 +245,12 @@ class Node:
         return old.engine.runs, self._daemon.recovered
 
     def _live(self) -> None:
-        while self._daemon.serve() and not self._ending:
+        while self._daemon.serve() and not self._ending.is_set():
             while not self._begins_anew():
                 pass
             self.lives += 1
+            if self._ending.is_set():
+                self.engine.post(Stop())  # `stop` may have told the daemon before
 
     def _begins_anew(self) -> bool:
         """Whether the next daemon came to be ready."""

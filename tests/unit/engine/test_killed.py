@@ -1,15 +1,18 @@
 """The daemon killed at every point of a run: the run goes on and ends as if nothing had happened."""
 
+import threading
 from dataclasses import replace
 
 import pytest
 
 from bridge.engine import overdue
+from bridge.engine.inbox import Message, Stop
+from bridge.engine.loop import Engine
 from bridge.engine.state import Phase
 from bridge.errors import Unavailable
 from bridge.store.markers import Marker
 
-from .node import eventually
+from .node import Daemon, Node, eventually
 from .world import NAMESPACE, World
 
 
@@ -63,6 +66,26 @@ def test_killed_once_in_the_prolog(world: World, kind: str) -> None:
     eventually(lambda: node.perils.struck)
     assert world.workloads_ever() == 1
     eventually(lambda: node.replayed() == node.engine.runs)
+
+
+def test_a_node_ends_whose_daemon_was_killed_a_moment_before(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemon that is told is dead, and the next one is not there yet."""
+    node, told, post, born = world.node(), threading.Event(), Engine.post, Daemon.__init__
+
+    def noted(engine: Engine, message: Message) -> None:
+        post(engine, message)
+        if isinstance(message, Stop):
+            told.set()
+
+    def late(daemon: Daemon, of: Node) -> None:
+        threading.Thread(target=of.stop).start()
+        assert told.wait(5)
+        born(daemon, of)
+
+    monkeypatch.setattr(Engine, "post", noted)
+    monkeypatch.setattr(Daemon, "__init__", late)
+    node.crash()
+    eventually(lambda: not node.thread.is_alive())
 
 
 def test_the_answer_to_the_creation_is_lost(world: World) -> None:
