@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bridge.config import Config
-from bridge.engine import drain, events
+from bridge.engine import drain, events, lost
 from bridge.engine.desk import Desk, Hook
 from bridge.engine.rules import Rules
 from bridge.engine.state import Answer, Phase, Run, SpecFile
@@ -84,9 +84,9 @@ class Door:
         ended = tuple(run.key for run in runs.values() if _slurm_has_ended(run, hook))
         if ended:
             return Admission(tuple((key, events.EpilogBegan(at, awaited=False)) for key in ended))
-        lost = tuple(self._lost(hook, runs, desk, at))
-        if lost:
-            return Admission(lost)
+        forgotten = tuple(self._lost(hook, runs, desk, at))
+        if forgotten:
+            return Admission(forgotten)
         blockers = [run for run in runs.values() if _may_hold(run, hook, desk)]
         try:
             allocation = from_environ(hook.request.env) if hook.request.bridge else None
@@ -117,7 +117,7 @@ class Door:
         more is known of them than by an epilog that has nothing but a job's number."""
         arriving = {other.job_id for other in desk if other.waits_at_door}
         for job_id, marker in list(self._unknown.items()) if _has_gpus(hook) else ():
-            if any(key.job_id == job_id for key in runs):
+            if lost.is_known(job_id, marker, runs):
                 del self._unknown[job_id]
             elif job_id not in arriving and (marker is None or marker.gpus):
                 del self._unknown[job_id]

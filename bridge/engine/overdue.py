@@ -6,15 +6,15 @@ prolog that is given them (`door`); on a node whose jobs have none, nothing else
 
 Only a run whose job should be over long since is looked at: time limits may be lengthened, so a limit alone proves
 nothing. slurmctld's word does, for which the owner's token may ask, too, while it lives; and without a word, that
-nothing of the run is left in Kubernetes: to end such a run takes nothing from anybody. The same holds for a run whose
-journal was lost besides, and that left its marker.
+nothing of the run is left in Kubernetes: to end such a run takes nothing from anybody. The same holds for a run of
+which the journal knows nothing, and that left its marker.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bridge.config import Config
-from bridge.engine import events, orphans
+from bridge.engine import events, lost, orphans
 from bridge.engine.inbox import Happened
 from bridge.engine.orphans import JobWord, Runs, Seen
 from bridge.engine.state import Mark, Phase, Run
@@ -44,9 +44,8 @@ def lost_runs(
     """Those of which the journal knows nothing, and a marker on this node is left. ``markers`` are read before
     ``known``: a prolog leaves its own before it asks. ``calendar``, in seconds since the epoch, tells how old one is,
     for nothing else does."""
-    jobs = {key.job_id for key in known}
     for job_id, marker in markers.items():
-        if job_id in jobs or marker is None or not marker.end:
+        if marker is None or not marker.end or lost.is_known(job_id, marker, known):
             continue
         if calendar > marker.end + config.timing.prolog_deadline:
             key = RunKey(config.cluster.name, job_id, marker.restart)

@@ -24,6 +24,24 @@ def test_a_run_of_which_only_the_marker_is_left_holds_the_door(world: World, dam
     assert node.epilog(job).exit() == 0
 
 
+def test_a_requeued_run_of_which_only_the_marker_is_left_holds_the_door(world: World) -> None:
+    """The journal knows the job by its earlier run, which was proven gone; the hooks of the later one were both killed
+    before they asked. Chaos found that (seed 40 on 47e1fa5)."""
+    node, earlier, later, job = world.node(epilog_deadline=LONG), world.job(), world.job(restart=1), world.job(id=8)
+    world.running(node, earlier)
+    assert node.epilog(earlier).exit() == 0
+    node.mark(later)
+    node.crash()
+    hook = node.prolog(job, [ALIVE])
+    eventually(lambda: len(hook.scanned) > 2)
+    assert job.key not in node.engine.runs
+    hook.finds = ()
+    answer = hook.answer()
+    assert (answer["exit"], answer["released"]) == (0, [7])
+    assert later.id not in node.markers
+    assert node.epilog(job).exit() == 0
+
+
 def test_a_run_of_which_only_a_lingering_hook_is_left_holds_the_door(world: World) -> None:
     """The same, and the hook that was left behind for the proof asks first."""
     node, earlier, job = world.node(epilog_deadline=LONG), world.job(), world.job(id=8)

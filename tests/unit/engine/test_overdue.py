@@ -137,6 +137,14 @@ def test_a_marker_alone_ends_its_run_once_nothing_is_left_of_that(stage: Stage) 
     assert stage.ended == [KEY]
 
 
+def test_that_an_earlier_run_was_proven_gone_does_not_hide_a_marker(stage: Stage) -> None:
+    stage.run(Phase.RELEASED)
+    stage.markers[7] = replace(MARKER, restart=1)
+    stage.calendar = LATE
+    stage.turn()
+    assert stage.ended == [replace(KEY, restart=1)]
+
+
 @pytest.mark.parametrize(
     "slip",
     [
@@ -144,6 +152,7 @@ def test_a_marker_alone_ends_its_run_once_nothing_is_left_of_that(stage: Stage) 
         a_pod,
         lists_no_pods,
         lambda stage: stage.run(Phase.RELEASED),
+        lambda stage: (stage.run(Phase.RUNNING), stage.markers.update({7: replace(MARKER, restart=1)})),
         lambda stage: stage.markers.update({7: None}),
         lambda stage: stage.markers.update({7: replace(MARKER, end=0)}),
     ],
