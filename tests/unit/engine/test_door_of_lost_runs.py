@@ -2,9 +2,20 @@
 
 import pytest
 
-from .node import eventually
+from .clients import Job
+from .node import Node, eventually
 from .test_door import ALIVE, LONG, unproven
 from .world import World
+
+
+def waits_for_the_lost_run(node: Node, job: Job) -> None:
+    """The prolog of this job looks for processes of run 7, and is let in when there are none any more."""
+    hook = node.prolog(job, [ALIVE])
+    eventually(lambda: len(hook.scanned) > 2)
+    assert job.key not in node.engine.runs
+    hook.finds = ()
+    answer = hook.answer()
+    assert (answer["exit"], answer["released"]) == (0, [7])
 
 
 @pytest.mark.parametrize("damaged", [False, True])
@@ -15,12 +26,7 @@ def test_a_run_of_which_only_the_marker_is_left_holds_the_door(world: World, dam
     if damaged:
         node.markers[earlier.id] = None
     node = world.anew(node)
-    hook = node.prolog(job, [ALIVE])
-    eventually(lambda: len(hook.scanned) > 2)
-    assert job.key not in node.engine.runs
-    hook.finds = ()
-    answer = hook.answer()
-    assert (answer["exit"], answer["released"]) == (0, [7])
+    waits_for_the_lost_run(node, job)
     assert node.epilog(job).exit() == 0
 
 
@@ -32,12 +38,7 @@ def test_a_requeued_run_of_which_only_the_marker_is_left_holds_the_door(world: W
     assert node.epilog(earlier).exit() == 0
     node.mark(later)
     node.crash()
-    hook = node.prolog(job, [ALIVE])
-    eventually(lambda: len(hook.scanned) > 2)
-    assert job.key not in node.engine.runs
-    hook.finds = ()
-    answer = hook.answer()
-    assert (answer["exit"], answer["released"]) == (0, [7])
+    waits_for_the_lost_run(node, job)
     assert later.id not in node.markers
     assert node.epilog(job).exit() == 0
 
