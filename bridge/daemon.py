@@ -100,7 +100,7 @@ class Daemon:
         hub = LogHub(kube)
         self._journal = Journal(config.journal_dir)
         watchers = [] if tally is None else [tally.changed]
-        self._engine = Engine(config, self._journal, hub, _is_marked, *watchers)
+        self._engine = Engine(config, self._journal, hub, _is_marked, _markers, *watchers)
         works = ClusterWork(config, kube, hub, self._engine.known).works()
         works |= ReleaseWork(config, kube, node, self._engine.known).works()
         kubelet, disks = KubeletProbe(config.kubernetes.kubelet_healthz), Disks(config.kubernetes.disks)
@@ -155,7 +155,7 @@ class Daemon:
             signal.signal(number, lambda *_: self._engine.post(Stop()))
         # The libraries' objects stay for good, and a collection that looks at them all stops every thread for 50 ms.
         gc.freeze()
-        self._engine.recover(self._executor, _markers())
+        self._engine.recover(self._executor)
         for server in self._servers:
             server.start()
         self._reconciler.start()

@@ -45,10 +45,14 @@ class Door:
         self._unknown: dict[int, Marker | None] = {}
         self._since = 0.0
 
-    def recover(self, markers: Mapping[int, Marker | None], at: float) -> None:
-        """Take up which markers there are as the daemon begins: by these alone a run may be known that the journal has
-        lost, or never knew. What a hook that is older than this daemon has begun nobody can tell then."""
-        self._unknown, self._since = dict(markers), at
+    def recover(self, at: float) -> None:
+        """What a hook that is older than this daemon has begun nobody can tell."""
+        self._since = at
+
+    def see(self, markers: Mapping[int, Marker | None]) -> None:
+        """Take up which markers there are as a prolog arrives: by its marker alone a run may be known that the journal
+        has lost, or never knew, since both of its hooks were killed before they asked."""
+        self._unknown = dict(markers)
 
     def epilog(self, hook: Hook, runs: Mapping[RunKey, Run]) -> Admission:
         """Consent ends for every run of this job here, and its time counts from the hook's beginning, as Slurm's

@@ -55,12 +55,15 @@ class Engine:
         journal: Journal,
         hub: LogHub,
         is_marked: IsMarked = lambda _mark: False,
+        markers: Callable[[], Mapping[int, Marker | None]] = dict,
         watcher: Watcher = lambda _before, _after: None,
     ) -> None:
-        """``is_marked`` says whether a run's marker may be there, ``watcher`` is told of each run that changes."""
+        """``is_marked`` says whether a run's marker may be there; ``markers`` gives those that there are, by job, None
+        for a damaged one; ``watcher`` is told of each run that changes."""
         self._config = config
         self._journal = journal
         self._hub = hub
+        self._markers = markers
         self._watcher = watcher
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._runs: dict[RunKey, Run] = {}
@@ -138,16 +141,15 @@ class Engine:
 
     # -- the engine's thread
 
-    def recover(self, executor: Executor, markers: Mapping[int, Marker | None] = MappingProxyType({})) -> None:
-        """Replay the journal; what it left undone is taken up by `run`, when hooks are answered again already.
-        ``markers``: those that there are, by job; None for a damaged one."""
+    def recover(self, executor: Executor) -> None:
+        """Replay the journal; what it left undone is taken up by `run`, when hooks are answered again already."""
         self._executor = executor
         self._under_way = UnderWay(executor, self._scans)
         self._runs = replayed(self._config, self._journal)
         self._touched = set(self._runs)
         self._left = {key: clock.now() for key, run in self._runs.items() if run.phase is Phase.PROLOG}
         self._reception.recover(self._runs)
-        self._door.recover(markers, clock.now())
+        self._door.recover(clock.now())
         self._end_what_a_boot_ended()
         self._take_up_prologs()
         self._hub.expect(key for key, run in self._runs.items() if run.phase is Phase.RUNNING)
@@ -262,6 +264,8 @@ class Engine:
         self._desk.admit(hook)
         if hook.phase == "epilog":
             self._enter(hook, self._door.epilog(hook, self._runs))
+        else:
+            self._door.see(self._markers())
 
     def _open_door(self) -> None:
         """Prologs that have no run yet: let in who may, answer who has waited long enough."""

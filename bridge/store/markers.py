@@ -35,23 +35,32 @@ def may_name(directory: Path, job_id: int, run: tuple[int, int] | None) -> bool:
 
 def marker(directory: Path, job_id: int) -> Marker | None:
     """The marker of this job; None where it is damaged or there is none. Raises ConfigError where that is not known."""
+    return _marker(_content(directory, job_id) or {})
+
+
+def all_there(directory: Path) -> dict[int, Marker | None]:
+    """Every marker, by the number of its job; None for one that is damaged, and not one that a hook removes meanwhile.
+    Raises ConfigError where they cannot be read."""
     try:
-        content = markers.read(str(directory), job_id)
+        contents = {job_id: _content(directory, job_id) for job_id in markers.present(str(directory))}
+    except markers.MarkerError as error:
+        raise ConfigError(str(error)) from error
+    return {job_id: _marker(content) for job_id, content in contents.items() if content is not None}
+
+
+def _content(directory: Path, job_id: int) -> "markers.Content | None":
+    """What the marker says, nothing where it is damaged; None where there is none."""
+    try:
+        return markers.read(str(directory), job_id)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ConfigError(MARKER_UNREAD.sentence(path=directory / str(job_id), why=error.strerror)) from error
+
+
+def _marker(content: "markers.Content") -> Marker | None:
     run, uid, end = markers.run_of(content), content.get("uid"), content.get("end")
     if run is None:
         return None
     has_gpus = content.get("gpus") is not False
     return Marker(*run, uid if type(uid) is int else None, has_gpus, end if type(end) is int else 0)
-
-
-def all_there(directory: Path) -> dict[int, Marker | None]:
-    """Every marker, by the number of its job; None for one that is damaged. Raises ConfigError where they cannot be
-    read."""
-    try:
-        return {job_id: marker(directory, job_id) for job_id in markers.present(str(directory))}
-    except markers.MarkerError as error:
-        raise ConfigError(str(error)) from error

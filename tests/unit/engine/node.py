@@ -66,7 +66,8 @@ class Daemon:
         kube = ByNamespace(own, identities.of)
         self.hub = LogHub(kube)
         self._journal = MortalJournal(config.journal_dir, node.perils, node.failpoints)
-        self.engine = Engine(config, self._journal, self.hub, node.is_marked, node.watch)
+        markers = lambda: dict(node.markers)  # noqa: E731
+        self.engine = Engine(config, self._journal, self.hub, node.is_marked, markers, node.watch)
         works = ClusterWork(config, kube, self.hub, self.engine.known).works()
         works |= ReleaseWork(config, kube, node.name, self.engine.known).works()
         works |= NodeWork(
@@ -84,7 +85,7 @@ class Daemon:
             ask, as_owner = asking(rest, service), asking_as_owner(rest, self.engine.credential)
         runs, post = (lambda: self.engine.runs), self.engine.happened
         adopter = Adopter(config, kube, runs, node.name, node.markers.get, post, ask, slurm)
-        markers, tell = (lambda: dict(node.markers)), self.engine.post
+        tell = self.engine.post
         self.reconciler = Reconciler(config, kube, runs, node.name, ask, adopter.take_up, as_owner, markers, tell)
         self._executor = Executor(works, self.engine.came)
         hooks = HookDoor(self.engine)
@@ -139,7 +140,7 @@ class Daemon:
     def start(self) -> bool:
         """Until it would say ready; whether it came to that and was not killed."""
         try:
-            self.engine.recover(self._executor, self._node.markers)
+            self.engine.recover(self._executor)
         except Killed:
             for server in self.servers:
                 server.start()  # else there is nothing that `_vanish` could stop

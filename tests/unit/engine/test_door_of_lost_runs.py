@@ -43,6 +43,15 @@ def test_a_requeued_run_of_which_only_the_marker_is_left_holds_the_door(world: W
     assert node.epilog(job).exit() == 0
 
 
+def test_a_run_whose_hooks_never_asked_the_daemon_holds_the_door(world: World) -> None:
+    """Both were killed while it served: it need not begin anew to look for what they have left."""
+    node, killed, job = world.node(epilog_deadline=LONG), world.job(), world.job(id=8)
+    assert node.epilog(world.job(id=6)).exit() == 0
+    node.mark(killed)
+    waits_for_the_lost_run(node, job)
+    assert node.epilog(job).exit() == 0
+
+
 def test_a_run_of_which_only_a_lingering_hook_is_left_holds_the_door(world: World) -> None:
     """The same, and the hook that was left behind for the proof asks first."""
     node, earlier, job = world.node(epilog_deadline=LONG), world.job(), world.job(id=8)

@@ -2,7 +2,6 @@
 
 import queue
 from collections import Counter
-from collections.abc import Mapping
 from unittest.mock import create_autospec
 
 import pytest
@@ -16,7 +15,6 @@ from bridge.engine.state import Phase
 from bridge.errors import ConfigError
 from bridge.job.ids import RunKey
 from bridge.store.journal import Journal, Line
-from bridge.store.markers import Marker
 
 from .clients import Job
 from .node import Node, eventually
@@ -51,9 +49,9 @@ def test_a_daemon_is_ready_before_it_forgets(world: World, monkeypatch: pytest.M
         whole_life(world, node, world.job(id=number, gpus=0))
     forgets, recover = create_autospec(Journal.forget, side_effect=Journal.forget), Engine.recover
 
-    def fewer_from_now_on(engine: Engine, executor: Executor, markers: Mapping[int, Marker | None]) -> None:
+    def fewer_from_now_on(engine: Engine, executor: Executor) -> None:
         monkeypatch.setattr(ledger, "KEPT_RUNS", 1)
-        recover(engine, executor, markers)
+        recover(engine, executor)
 
     monkeypatch.setattr(Engine, "recover", fewer_from_now_on)
     monkeypatch.setattr(Journal, "forget", forgets)

@@ -1,6 +1,7 @@
 """The markers as the daemon reads them: what root's hooks have written."""
 
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 
@@ -37,6 +38,13 @@ def test_all_are_told_and_a_damaged_one_as_such(tmp_path: Path) -> None:
     assert all_there(directory) == {7: Marker(1, 5, 1, gpus=False), 8: None}
     with pytest.raises(ConfigError, match="cannot read the run markers"):
         all_there(directory / "8")
+
+
+def test_one_that_a_hook_removes_meanwhile_is_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = tmp_path / "runs"
+    markers.write(str(directory), 7, {"restart": 1, "start": 5, "uid": 1})
+    monkeypatch.setattr(markers, "present", create_autospec(markers.present, return_value=[7, 8]))
+    assert all_there(directory) == {7: Marker(1, 5, 1)}
 
 
 def test_a_missing_directory_has_no_marker_and_an_unreadable_one_is_said(tmp_path: Path) -> None:
