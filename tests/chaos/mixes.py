@@ -55,7 +55,7 @@ _NODES = replace(
     name="nodes",
     # At once: what is told, counted, drained and given back comes one after the other, and would be passed otherwise.
     pace=Pace(faults=0.7, failpoints=0.0),
-    kinds={Kind.SUCCESS: 63, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 17},
+    kinds={Kind.SUCCESS: 45, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 35},
     harms={Harm.GPUS_GONE: 24, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     stubborn=(44.0, 54.0),
     epilog_deadline=40.0,
@@ -84,9 +84,9 @@ _MEMORY = replace(
     # A daemon that begins anew costs a second of a processor: at 0.15 thirty nodes had requests wait for seven.
     pace=Pace(faults=1.0, failpoints=0.0),
     # Cancelled before the operator has made a pod: where none was seen, the proof asks for it by its name.
-    patient=0.6,
-    kinds={Kind.SUCCESS: 5, Kind.FAILURE: 10, Kind.CANCEL: 75, Kind.REQUEUE: 5, Kind.NO_SPEC: 5},
-    harms={Harm.JOURNAL_LOST: 8, Harm.COLLECTOR: 2, Harm.OPERATOR: 30, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 5},
+    patient=0.7,
+    kinds={Kind.SUCCESS: 15, Kind.FAILURE: 20, Kind.CANCEL: 50, Kind.REQUEUE: 7, Kind.NO_SPEC: 8},
+    harms={Harm.JOURNAL_LOST: 12, Harm.COLLECTOR: 3, Harm.OPERATOR: 10, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 5},
     seeks=frozenset(
         {
             "hook.daemon.tell",
@@ -112,7 +112,6 @@ _MEMORY = replace(
 _REFUSALS = replace(
     _SEEKING,
     name="refusals",
-    piece=250,  # what one brings is more than is missing for a hundred strikes
     pace=Pace(faults=4.0, failpoints=0.0),
     kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 70, Kind.SLOW_PULL: 25},
     harms={Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
