@@ -180,6 +180,28 @@ journal.commit()
 """
 
 
+def test_a_run_whose_hooks_never_asked_the_daemon(stack: Stack) -> None:
+    """Both were killed while it served: a marker is all that is left, and a process that holds the GPUs."""
+    lost = 4711
+    with holder_of_a_gpu(stack) as (pid, _):
+        stack.exec(_NODE, "python3", "-c", _MARKER % lost)
+        job = stack.submit(container_job(stack.images["small"], "hold-gpu 0"), *_ON_IT)
+        shown = lambda: stack.exec(_NODE, "bridgectl", "show", str(lost), check=False)  # noqa: E731
+        eventually(lambda: f"process {pid} (sleep)" in shown(), 60, "the reason")
+        assert stack.state(job) in ("CONFIGURING", "RUNNING") and "held by" not in stack.output(job)
+        stack.exec(_NODE, "kill", pid)
+        stack.await_end(job)
+    assert (stack.state(job), stack.exec(_NODE, "ls", "/var/lib/slurm-k8s-bridge/runs")) == ("COMPLETED", "")
+
+
+_MARKER = """
+import sys
+sys.path.append("/usr/lib/slurm-k8s-bridge")
+from bridge.hook import markers
+markers.write("/var/lib/slurm-k8s-bridge/runs", %d, {"restart": 0, "start": 1700000000, "uid": 2001, "gpus": True})
+"""
+
+
 def test_two_epilogs_at_once(stack: Stack) -> None:
     job = holding(stack, stubborn(stack.images["small"], "hold-gpu 300", 4))
     with vigil_over(stack, job) as vigil:
