@@ -42,16 +42,20 @@ def lost_runs(
     config: Config, markers: Mapping[int, Marker | None], known: Runs, node: str, at: float, calendar: float
 ) -> Iterator[Overdue]:
     """Those of which the journal knows nothing, and a marker on this node is left. ``markers`` are read before
-    ``known``: a prolog leaves its own before it asks. ``calendar``, in seconds since the epoch, tells how old one is,
-    for nothing else does."""
+    ``known``: a prolog leaves its own before it asks. ``calendar``, in seconds since the epoch, tells whether their
+    time is over, for nothing else does. It may be ahead: the boot clock's ``at`` tells whether a prolog may ask yet."""
     for job_id, marker in markers.items():
-        if marker is None or not marker.end or lost.is_known(job_id, marker, known):
+        if marker is None or not marker.end or _may_ask_yet(config, marker, at) or lost.is_known(job_id, marker, known):
             continue
         if calendar > marker.end + config.timing.prolog_deadline:
             key = RunKey(config.cluster.name, job_id, marker.restart)
             began = events.EpilogBegan.bare(at, key, marker.start, awaited=False)
             end = Happened(key, began, Mark(job_id, key.restart, marker.start))
             yield Overdue(_as_marked(config, key, marker, node), end)
+
+
+def _may_ask_yet(config: Config, marker: Marker, at: float) -> bool:
+    return marker.began <= at < marker.began + config.timing.prolog_deadline
 
 
 def is_overdue(config: Config, run: Run, at: float) -> bool:

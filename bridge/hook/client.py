@@ -75,9 +75,9 @@ class Hook:
         if paths.never_set_up(self.paths):
             return self._unequipped()
         asked = self._ask_around() if self.job.on_batch_node else None
-        # Before anybody can start anything for this run: from here on only a proven epilog frees the node.
-        markers.write(self.paths.markers, self.job.id, self.job.marker())
         request = conversation.request("prolog", True, self.job.env)
+        # Before anybody can start anything for this run: from here on only a proven epilog frees the node.
+        markers.write(self.paths.markers, self.job.id, self.job.marker(request["began"]))
         if asked is not None:
             self._add_what_is_asked_once(request, *asked)
         return self._ask(request, self.patience.prolog)

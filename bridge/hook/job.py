@@ -36,9 +36,9 @@ class Job:
         nodes = self.env.get("SLURM_JOB_NODELIST") or self.env.get("SLURM_NODELIST", "")
         return bool(self.node) and word.first_node(nodes) == self.node
 
-    def marker(self) -> "dict[str, object]":
+    def marker(self, began: object) -> "dict[str, object]":
         """What the run marker keeps: enough to tell this run from another one with the same number, and whose it is,
-        and until when, once nothing else is left of it."""
+        and from when (``began``, of the question) until when, once nothing else is left of it."""
         return {
             "cluster": self.env.get("SLURM_CLUSTER_NAME", ""),
             "restart": self._number("SLURM_JOB_RESTART_COUNT") or 0,
@@ -46,6 +46,7 @@ class Job:
             "uid": self.uid,
             "gpus": bool(self.gpus),
             "end": self.end,
+            "began": began,
         }
 
     def _number(self, name: str) -> "Optional[int]":

@@ -12,13 +12,15 @@ from bridge.messages.bridged import MARKER_UNREAD
 class Marker:
     """A run that began on this node and is not proven gone: ``start`` in epoch seconds, 0 where Slurm does not tell;
     ``uid`` its owner, None where the marker does not say; ``gpus`` whether it may have some; ``end`` when its time is
-    over by its job's limit of then, in epoch seconds, 0 where the marker does not say."""
+    over by its job's limit of then, in epoch seconds, 0 where the marker does not say; ``began`` when its prolog did,
+    in seconds of the boot clock, of this boot or another one, 0 where the marker does not say."""
 
     restart: int
     start: int
     uid: int | None
     gpus: bool = True
     end: int = 0
+    began: float = 0.0
 
 
 def may_name(directory: Path, job_id: int, run: tuple[int, int] | None) -> bool:
@@ -59,8 +61,13 @@ def _content(directory: Path, job_id: int) -> "markers.Content | None":
 
 
 def _marker(content: "markers.Content") -> Marker | None:
-    run, uid, end = markers.run_of(content), content.get("uid"), content.get("end")
+    run, uid, end, began = markers.run_of(content), content.get("uid"), content.get("end"), content.get("began")
     if run is None:
         return None
-    has_gpus = content.get("gpus") is not False
-    return Marker(*run, uid if type(uid) is int else None, has_gpus, end if type(end) is int else 0)
+    return Marker(
+        *run,
+        uid if type(uid) is int else None,
+        content.get("gpus") is not False,
+        end if type(end) is int else 0,
+        began if type(began) is float else 0.0,
+    )

@@ -186,8 +186,8 @@ def test_a_run_whose_hooks_never_asked_the_daemon(stack: Stack) -> None:
     with holder_of_a_gpu(stack) as (pid, _):
         stack.exec(_NODE, "python3", "-c", _MARKER % lost)
         job = stack.submit(container_job(stack.images["small"], "hold-gpu 0"), *_ON_IT)
-        shown = lambda: stack.exec(_NODE, "bridgectl", "show", str(lost), check=False)  # noqa: E731
-        eventually(lambda: f"process {pid} (sleep)" in shown(), 60, "the reason")
+        show = ("bridgectl", "show", str(lost))
+        eventually(lambda: f"process {pid} (sleep)" in stack.exec(_NODE, *show, check=False), 60, "the reason")
         assert stack.state(job) in ("CONFIGURING", "RUNNING") and "held by" not in stack.output(job)
         stack.exec(_NODE, "kill", pid)
         stack.await_end(job)

@@ -145,6 +145,18 @@ def test_that_an_earlier_run_was_proven_gone_does_not_hide_a_marker(stage: Stage
     assert stage.ended == [replace(KEY, restart=1)]
 
 
+@pytest.mark.parametrize(("deadlines", "is_over"), [(0, False), (0.99, False), (1, True), (-2, True)])
+def test_a_calendar_that_is_ahead_ends_no_run_whose_prolog_may_not_have_asked_yet(
+    stage: Stage, deadlines: float, is_over: bool
+) -> None:
+    """Once its deadline is behind it, it cannot; nor where it was one of another boot, of a later hour of that."""
+    stage.markers[7] = replace(MARKER, began=stage.at)
+    stage.at += deadlines * CONFIG.timing.prolog_deadline
+    stage.calendar = LATE
+    stage.turn()
+    assert stage.ended == ([KEY] if is_over else [])
+
+
 @pytest.mark.parametrize(
     "slip",
     [

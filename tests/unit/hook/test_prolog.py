@@ -18,6 +18,7 @@ def test_a_job_of_ours_is_told_whole_and_marked_before_anybody_is_asked(stage: S
     stage.daemon_starts()
     hook = stage.hook("prolog", stage.job(SLURM_JOB_END_TIME="1700003600"))
     chat = stage.accepts()
+    question = chat.hears()
     assert json.loads((stage.markers / "7").read_text()) == {
         "cluster": "test",
         "restart": 0,
@@ -25,8 +26,8 @@ def test_a_job_of_ours_is_told_whole_and_marked_before_anybody_is_asked(stage: S
         "uid": ML,
         "gpus": False,
         "end": 1_700_003_600,
+        "began": question["began"],
     }
-    question = chat.hears()
     assert (question["v"], question["phase"], question["bridge"]) == (1, "prolog", True)
     assert question["env"]["SLURM_JOB_USER"] == "ml"
     assert ML in question["groups"]

@@ -17,6 +17,8 @@ from bridge.store.markers import Marker, all_there, marker, may_name
         ({"restart": 2, "start": 5, "uid": 2001, "gpus": False}, Marker(2, 5, 2001, gpus=False)),
         ({"restart": 2, "start": 5, "uid": 2001, "end": 65}, Marker(2, 5, 2001, end=65)),
         ({"restart": 2, "start": 5, "uid": 2001, "end": "soon"}, Marker(2, 5, 2001)),
+        ({"restart": 2, "start": 5, "uid": 2001, "began": 1.5}, Marker(2, 5, 2001, began=1.5)),
+        ({"restart": 2, "start": 5, "uid": 2001, "began": "1.5"}, Marker(2, 5, 2001)),
         ({"restart": 2, "start": 5, "uid": 2001}, Marker(2, 5, 2001, gpus=True)),
         ({"restart": 0, "start": None, "uid": None}, Marker(0, 0, None)),
         ({"restart": 2, "start": 5, "uid": "2001"}, Marker(2, 5, None)),
