@@ -1,14 +1,17 @@
 """Which failpoints are armed on which node: many at once, rather those that have struck seldom. The first that somebody
 comes to strikes, and none for a while then; nor any of the same place for a longer while: else a daemon that is killed
-at each begin of the same step never comes to the next one."""
+at each begin of the same step never comes to the next one. Nor is a daemon killed so often that a hook, which waits a
+minute for one, meets none: its node is drained for that, as it should be."""
 
+import math
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from random import Random
 from typing import Protocol
 
+from bridge.hook.paths import Patience
 from tests.failpoints import failpoint, hooks
 
 from .plan import Mix
@@ -16,6 +19,8 @@ from .plan import Mix
 _AT_ONCE = 20  # places, of some fifty
 # Seconds that a place lets everybody on a node pass after such a strike there.
 _REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
+_KILLS = 2  # of a node's daemon, within the seconds that a hook waits for one
+_UNANSWERED = Patience().prolog
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
 
 
@@ -28,6 +33,11 @@ def names() -> list[str]:
 def place_of(name: str) -> str:
     """Of a failpoint: what it comes before or after."""
     return name.split("-", 2)[2]
+
+
+def kills_daemon(name: str) -> bool:
+    """Whether this failpoint does."""
+    return name.startswith("kill-") and not place_of(name).startswith("hook.")
 
 
 class Armed(Protocol):
@@ -48,6 +58,7 @@ class Arming:
         self._chance = Random(f"{seed} failpoints")
         self._not_before = dict.fromkeys(agents, 0.0)
         self._rests: dict[tuple[str, str], float] = {}
+        self._kills = {node: deque([-math.inf] * _KILLS, _KILLS) for node in agents}
         self._lock, self._is_over = threading.RLock(), False
 
     def turn(self) -> None:
@@ -62,6 +73,8 @@ class Arming:
         with self._lock:
             self.struck[name] += 1
             self._rests[node, place_of(name)] = time.monotonic() + _REST[name.partition("-")[0]]
+            if kills_daemon(name):
+                self._kills[node].append(time.monotonic())
             if self._gap:
                 self._not_before[node] = time.monotonic() + self._chance.expovariate(1 / self._gap)
             else:
@@ -92,7 +105,8 @@ class Arming:
         return sorted(of_place.values(), key=keys.__getitem__)[-_AT_ONCE:]
 
     def _rests_at(self, node: str, name: str) -> bool:
-        return time.monotonic() < self._rests.get((node, place_of(name)), 0.0)
+        is_spared = kills_daemon(name) and time.monotonic() < self._kills[node][0] + _UNANSWERED
+        return is_spared or time.monotonic() < self._rests.get((node, place_of(name)), 0.0)
 
     def _is_sought(self, name: str, count: int) -> bool:
         """All are where no places are sought; else those of these places that have struck too seldom."""

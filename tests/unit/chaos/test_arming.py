@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from tests.chaos.arming import Arming, names, place_of
+from tests.chaos.arming import Arming, kills_daemon, names, place_of
 from tests.chaos.mixes import MIXES, USUAL
 from tests.chaos.plan import Mix
 from tests.failpoints import failpoint, hooks
@@ -96,6 +96,21 @@ def test_a_place_that_has_struck_on_a_node_lets_everybody_pass_there_for_a_while
         one.turn()
     one.hear("n1", late[0])
     assert {place_of(name) for name in hands["n1"].armed} == mix.seeks, "what only comes late keeps nobody"
+
+
+def test_a_daemon_is_killed_twice_in_a_minute_and_no_third_time(hand: Hand, now: list[float]) -> None:
+    one = arming(hand, gap=0)
+    one.turn()
+    for killed in ("kill-before-journal.forget", "kill-before-hook.linger", "kill-before-reply.hello"):
+        assert any(map(kills_daemon, hand.armed))
+        one.hear("n1", killed)
+        now[0] += 10
+    for _ in range(6):  # to 60 s behind the first one
+        one.turn()
+        assert hand.armed and not any(map(kills_daemon, hand.armed))
+        now[0] += 5
+    one.turn()
+    assert any(map(kills_daemon, hand.armed))
 
 
 def test_a_place_is_armed_for_one_harm_at_a_time(hand: Hand, now: list[float]) -> None:
