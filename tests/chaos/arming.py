@@ -74,11 +74,16 @@ class Arming:
             self.struck[name] += 1
             self._rests[node, place_of(name)] = time.monotonic() + _REST[name.partition("-")[0]]
             if kills_daemon(name):
-                self._kills[node].append(time.monotonic())
+                self.killed(node)
             if self._gap:
                 self._not_before[node] = time.monotonic() + self._chance.expovariate(1 / self._gap)
             else:
                 self._arm(node)
+
+    def killed(self, node: str) -> None:
+        """Its daemon was, by whomever."""
+        with self._lock:
+            self._kills[node].append(time.monotonic())
 
     def clear(self) -> None:
         """None any more."""

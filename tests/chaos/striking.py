@@ -65,6 +65,7 @@ class Faults:
                 history.tokenless.setdefault(node, []).append(time.time())
             if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST):
                 history.went(node, time.time())
+                self._site.arming.killed(node)
             if fault.harm is Harm.DAEMON_FROZEN:
                 history.went(node, time.time(), fault.seconds)
             if fault.harm is Harm.JOURNAL_LOST:
