@@ -66,8 +66,7 @@ class Daemon:
         kube = ByNamespace(own, identities.of)
         self.hub = LogHub(kube)
         self._journal = MortalJournal(config.journal_dir, node.perils, node.failpoints)
-        markers = lambda: dict(node.markers)  # noqa: E731
-        self.engine = Engine(config, self._journal, self.hub, node.is_marked, markers, node.watch)
+        self.engine = Engine(config, self._journal, self.hub, node.is_marked, node.all_marked, node.watch)
         works = ClusterWork(config, kube, self.hub, self.engine.known).works()
         works |= ReleaseWork(config, kube, node.name, self.engine.known).works()
         works |= NodeWork(
@@ -85,8 +84,8 @@ class Daemon:
             ask, as_owner = asking(rest, service), asking_as_owner(rest, self.engine.credential)
         runs, post = (lambda: self.engine.runs), self.engine.happened
         adopter = Adopter(config, kube, runs, node.name, node.markers.get, post, ask, slurm)
-        tell = self.engine.post
-        self.reconciler = Reconciler(config, kube, runs, node.name, ask, adopter.take_up, as_owner, markers, tell)
+        marked, tell = node.all_marked, self.engine.post
+        self.reconciler = Reconciler(config, kube, runs, node.name, ask, adopter.take_up, as_owner, marked, tell)
         self._executor = Executor(works, self.engine.came)
         hooks = HookDoor(self.engine)
         users = UserDoor(config, self.engine, self.hub, node.name, self.reconciler, adopter, service)
@@ -354,6 +353,10 @@ class Node:
             return False
         found = self.markers[mark.job_id]
         return found is None or mark.start in (None, found.start)
+
+    def all_marked(self) -> dict[int, Marker | None]:
+        """As `bridge.store.markers.all_there` has it."""
+        return self.markers.copy()
 
     def mark(self, job: Job) -> None:
         """As the prolog's hook does first of all."""

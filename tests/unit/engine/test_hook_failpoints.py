@@ -44,6 +44,9 @@ class _OnDisk(dict[int, Marker | None]):
     def get(self, job_id: int, _default: object = None) -> Marker | None:
         return marker(self._folder, job_id)
 
+    def copy(self) -> dict[int, Marker | None]:
+        return all_there(self._folder)
+
 
 class Slurmd:
     """Of one node: it runs the hooks, and an epilog after each prolog, however that ended."""
