@@ -1,12 +1,12 @@
 """Which failpoints are armed on which node: many at once, rather those that have struck seldom. The first that somebody
 comes to strikes, and none for a while then; nor any of the same place for a longer while: else a daemon that is killed
-at each begin of the same step never comes to the next one. Nor is a daemon killed so often that a hook, which waits a
-minute for one, meets none: its node is drained for that, as it should be."""
+at each begin of the same step never comes to the next one. Nor is a daemon killed again within the time that a hook
+waits for one: its node is drained for that, as it should be."""
 
 import math
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping
 from random import Random
 from typing import Protocol
@@ -19,8 +19,7 @@ from .plan import Mix
 _AT_ONCE = 20  # places, of some fifty
 # Seconds that a place lets everybody on a node pass after such a strike there.
 _REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
-_KILLS = 2  # of a node's daemon, within the seconds that a hook waits for one
-_UNANSWERED = Patience().prolog
+_UNANSWERED = Patience().foreign  # seconds that a hook waits for a daemon: the shortest of its patiences
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
 
 
@@ -58,7 +57,8 @@ class Arming:
         self._chance = Random(f"{seed} failpoints")
         self._not_before = dict.fromkeys(agents, 0.0)
         self._rests: dict[tuple[str, str], float] = {}
-        self._kills = {node: deque([-math.inf] * _KILLS, _KILLS) for node in agents}
+        self._armed = dict[str, list[str]]()
+        self._killed = dict.fromkeys(agents, -math.inf)
         self._lock, self._is_over = threading.RLock(), False
 
     def turn(self) -> None:
@@ -73,6 +73,7 @@ class Arming:
         with self._lock:
             self.struck[name] += 1
             self._rests[node, place_of(name)] = time.monotonic() + _REST[name.partition("-")[0]]
+            self._armed.pop(node, None)
             if kills_daemon(name):
                 self.killed(node)
             if self._gap:
@@ -83,7 +84,14 @@ class Arming:
     def killed(self, node: str) -> None:
         """Its daemon was, by whomever."""
         with self._lock:
-            self._kills[node].append(time.monotonic())
+            self._killed[node] = time.monotonic()
+            if any(map(kills_daemon, self._armed.get(node, ()))):
+                self._say(node, [name for name in self._armed[node] if not kills_daemon(name)])
+
+    def spares(self, node: str) -> bool:
+        """Whether its daemon was killed so lately that a hook may still wait for the next one."""
+        with self._lock:
+            return time.monotonic() < self._killed[node] + _UNANSWERED
 
     def clear(self) -> None:
         """None any more."""
@@ -93,9 +101,13 @@ class Arming:
                 agent.say("disarm")
 
     def _arm(self, node: str) -> None:
+        self._not_before[node] = time.monotonic() + _PATIENCE
+        self._say(node, self._drawn(node))
+
+    def _say(self, node: str, armed: list[str]) -> None:
         if not self._is_over:
-            self._not_before[node] = time.monotonic() + _PATIENCE
-            self._agents[node].say("arm", *self._drawn(node))
+            self._armed[node] = armed
+            self._agents[node].say("arm", *armed)
 
     def _drawn(self, node: str) -> list[str]:
         """Weighted, without repetition: each has its chance, the more the less it has struck (Efraimidis, Spirakis). Of
@@ -110,7 +122,7 @@ class Arming:
         return sorted(of_place.values(), key=keys.__getitem__)[-_AT_ONCE:]
 
     def _rests_at(self, node: str, name: str) -> bool:
-        is_spared = kills_daemon(name) and time.monotonic() < self._kills[node][0] + _UNANSWERED
+        is_spared = kills_daemon(name) and self.spares(node)
         return is_spared or time.monotonic() < self._rests.get((node, place_of(name)), 0.0)
 
     def _is_sought(self, name: str, count: int) -> bool:

@@ -1,7 +1,7 @@
 """What a chaos run does, drawn from its seed and from nothing else: jobs, what becomes of their pods, and faults."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
 from typing import TypeVar
@@ -62,6 +62,7 @@ class Server(Enum):
 
 
 ON_THE_WAY = (Harm.REFUSED, Harm.SILENT, Harm.CUT, Harm.LOST, Harm.TWICE, Harm.LATE, Harm.ERRORS)
+KILLING = (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST)
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,15 @@ class Fault:
     server: Server
     seconds: float
     share: float
+
+    def beside(self, spared: Sequence[bool]) -> "Fault | None":
+        """The same on the next node whose daemon is not spared, of all by their numbers, if it kills one; None where
+        each is."""
+        if self.harm not in KILLING:
+            return self
+        following = ((self.node + step) % len(spared) for step in range(len(spared)))
+        node = next((node for node in following if not spared[node]), None)
+        return None if node is None else replace(self, node=node)
 
 
 def lifecycles(seed: int, most_nodes: int, mix: Mix) -> Iterator[Lifecycle]:

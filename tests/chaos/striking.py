@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from tests.integration.stack import Stack
 
 from .history import OwnFault
-from .plan import ON_THE_WAY, Fault, Harm, Mix, faults
+from .plan import KILLING, ON_THE_WAY, Fault, Harm, Mix, faults
 from .site import Site
 
 _GPUS_GONE = 5.0  # times as long as other faults: a kubelet has its patience, and so has who looks at it
@@ -48,10 +48,13 @@ class Faults:
         self._clear()
 
     def _strike_all(self, over: threading.Event) -> None:
-        began = time.monotonic()
-        for fault in faults(self._seed, len(self._site.stack.nodes), self._gap, self._mix):
-            if over.wait(max(0.0, began + fault.at - time.monotonic())):
+        began, nodes = time.monotonic(), self._site.stack.nodes
+        for drawn in faults(self._seed, len(nodes), self._gap, self._mix):
+            if over.wait(max(0.0, began + drawn.at - time.monotonic())):
                 return
+            fault = drawn.beside([self._site.arming.spares(node) for node in nodes])
+            if fault is None:
+                continue
             self.struck.append((time.time(), fault))
             self._note(fault)
             self._strike(fault)
@@ -63,7 +66,7 @@ class Faults:
             history.trouble(node, time.time(), fault.seconds + _RECOVERY)
             if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST, Harm.SLURMCTLD):
                 history.tokenless.setdefault(node, []).append(time.time())
-            if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST):
+            if fault.harm in KILLING:
                 history.went(node, time.time())
                 self._site.arming.killed(node)
             if fault.harm is Harm.DAEMON_FROZEN:

@@ -98,20 +98,30 @@ def test_a_place_that_has_struck_on_a_node_lets_everybody_pass_there_for_a_while
     assert {place_of(name) for name in hands["n1"].armed} == mix.seeks, "what only comes late keeps nobody"
 
 
-def test_a_daemon_is_killed_twice_in_a_minute_and_no_third_time(hand: Hand, now: list[float]) -> None:
+@pytest.mark.parametrize("is_fault", [True, False])
+def test_a_daemon_is_not_killed_again_while_a_hook_may_wait_for_the_next_one(
+    hand: Hand, now: list[float], *, is_fault: bool
+) -> None:
     one = arming(hand, gap=0)
     one.turn()
-    one.killed("n1")  # by a fault
-    for killed in ("kill-before-hook.linger", "kill-before-reply.hello"):
-        assert any(map(kills_daemon, hand.armed))
-        now[0] += 15
-        one.hear("n1", killed)
-    for _ in range(6):  # to 60 s behind the first one
-        one.turn()
-        assert hand.armed and not any(map(kills_daemon, hand.armed))
+    assert any(map(kills_daemon, hand.armed)) and not one.spares("n1")
+    if is_fault:
+        one.killed("n1")
+    else:
+        one.hear("n1", "kill-before-reply.hello")
+    for _ in range(6):  # to 30 s
+        assert hand.armed and not any(map(kills_daemon, hand.armed)) and one.spares("n1")
         now[0] += 5.0
+        one.turn()
+    assert any(map(kills_daemon, hand.armed)) and not one.spares("n1")
+
+
+def test_a_fault_that_kills_arms_nothing_where_failpoints_rest(hand: Hand) -> None:
+    one = arming(hand, gap=5.0)
     one.turn()
-    assert any(map(kills_daemon, hand.armed))
+    one.hear("n1", "late-before-reply.hello")
+    one.killed("n1")
+    assert len(hand.told) == 1
 
 
 def test_a_place_is_armed_for_one_harm_at_a_time(hand: Hand, now: list[float]) -> None:

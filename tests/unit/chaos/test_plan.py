@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 from tests.chaos.mixes import MIXES, USUAL
-from tests.chaos.plan import BAD_SPECS, Harm, Kind, Mix, faults, lifecycles, pod_life
+from tests.chaos.plan import BAD_SPECS, KILLING, Fault, Harm, Kind, Mix, Server, faults, lifecycles, pod_life
 from tests.failpoints import failpoint, hooks
 
 MANY = 3000
@@ -53,6 +53,17 @@ def test_faults_come_as_often_as_they_shall() -> None:
     struck = list(islice(faults(1, 8, 2.0, USUAL), MANY))
     assert struck == sorted(struck, key=lambda fault: fault.at)
     assert 1.8 < struck[-1].at / MANY < 2.2
+
+
+@pytest.mark.parametrize("harm", Harm)
+def test_a_daemon_that_is_spared_is_killed_by_no_fault(harm: Harm) -> None:
+    drawn = Fault(1.0, harm, 2, Server.SLURM, 3.0, 0.5)
+    assert drawn.beside([False] * 3) == drawn
+    if harm in KILLING:
+        assert drawn.beside([True, False, True]) == Fault(1.0, harm, 1, Server.SLURM, 3.0, 0.5)
+        assert drawn.beside([True] * 3) is None
+    else:
+        assert drawn.beside([True] * 3) == drawn
 
 
 def test_of_a_failing_training_one_rank_fails() -> None:
