@@ -30,13 +30,13 @@ def main() -> int:
     """Until the run is whole."""
     leaving.heed()
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.long_run", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="of the first piece; each has one more than any before it")
+    parser.add_argument("--seed", type=int, default=1, help="at least; each piece has its own, above those that count")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     stack, product = stack_up(), commit()  # which is not asked again: the checkout may go on
     while (mix := next_mix(done := reports(asked.out, product))) and not any(map(_broken, done)):
         leaving.leave_if_asked()
-        seed = max((report["seed"] + 1 for report in done), default=asked.seed)
+        seed = max([asked.seed, *(report["seed"] + 1 for report in done)])
         print(f"\n{mix.piece} lifecycles of the mix {mix.name}, seed {seed}", flush=True)
         print(run(stack, seed, mix.piece, asked.out, product=product, mix=mix), flush=True)
     print("\n".join(page(done)))

@@ -89,6 +89,12 @@ def test_the_first_piece_has_the_seed_that_was_asked_for(ran: list[dict[str, Any
     assert [each["seed"] for each in ran] == list(range(7, 17))
 
 
+def test_a_seed_whose_piece_does_not_count_can_be_passed_over(ran: list[dict[str, Any]]) -> None:
+    ran.append(piece("usual", 9000, ALL, seed=5))
+    assert long_run.main() == 0
+    assert [each["seed"] for each in ran[1:]] == [7]
+
+
 def test_a_run_whose_piece_broke_a_law_goes_no_further(
     ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
