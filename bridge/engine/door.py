@@ -7,7 +7,7 @@ run is known: its workload, made by another node, may have been found here while
 none is known: the journal may be lost, and a marker is all that is left of a run.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bridge.config import Config
@@ -49,10 +49,11 @@ class Door:
         """What a hook that is older than this daemon has begun nobody can tell."""
         self._since = at
 
-    def see(self, markers: Mapping[int, Marker | None]) -> None:
-        """Take up which markers there are as a prolog arrives: by its marker alone a run may be known that the journal
-        has lost, or never knew, since both of its hooks were killed before they asked."""
-        self._unknown = dict(markers)
+    def see(self, hook: Hook, markers: Callable[[], Mapping[int, Marker | None]]) -> None:
+        """Take up which markers there are as a prolog arrives that is given GPUs: by its marker alone a run may be
+        known that the journal has lost, or never knew, since both of its hooks were killed before they asked."""
+        if _has_gpus(hook):
+            self._unknown = dict(markers())
 
     def epilog(self, hook: Hook, runs: Mapping[RunKey, Run]) -> Admission:
         """Consent ends for every run of this job here, and its time counts from the hook's beginning, as Slurm's

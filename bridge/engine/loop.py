@@ -265,7 +265,7 @@ class Engine:
         if hook.phase == "epilog":
             self._enter(hook, self._door.epilog(hook, self._runs))
         else:
-            self._door.see(self._markers())
+            self._door.see(hook, self._markers)
 
     def _open_door(self) -> None:
         """Prologs that have no run yet: let in who may, answer who has waited long enough."""

@@ -2,6 +2,8 @@
 
 import pytest
 
+from bridge.store.markers import Marker
+
 from .clients import Job
 from .node import Node, eventually
 from .test_door import ALIVE, LONG, unproven
@@ -50,6 +52,18 @@ def test_a_run_whose_hooks_never_asked_the_daemon_holds_the_door(world: World) -
     node.mark(killed)
     waits_for_the_lost_run(node, job)
     assert node.epilog(job).exit() == 0
+
+
+def test_for_a_prolog_without_gpus_no_markers_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    node, read = world.node(), list[object]()
+
+    def reading() -> dict[int, Marker | None]:
+        read.append(node.markers)
+        return node.markers
+
+    monkeypatch.setattr(node.engine, "_markers", reading)
+    assert node.foreign_prolog(9).exit() == 0 and not read
+    assert node.prolog(world.job()).exit() == 0 and len(read) == 1
 
 
 def test_a_run_of_which_only_a_lingering_hook_is_left_holds_the_door(world: World) -> None:
