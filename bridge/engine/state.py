@@ -288,6 +288,13 @@ class Run:
         may have lost the gate on the way."""
         return self.workload not in (Workload.NONE, Workload.UNKNOWN)
 
+    @property
+    def may_be_creating(self) -> bool:
+        """Whether a creation of this run's workload may be under way here. What a watch tells of the name then may be
+        an earlier try's, whose answer was lost: that it is deleted, or gone, says nothing of what is made behind it.
+        Creation and deletion wait for each other, so the answer of either ends this."""
+        return self.is_batch and self.workload is Workload.UNKNOWN and self.unattended is None
+
     def tried(self, what: str) -> int:
         """How often in a row this activity has failed."""
         return self.tries.get(what, 0)

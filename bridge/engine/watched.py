@@ -21,7 +21,8 @@ def watches(run: Run, at: float) -> Iterator[Activity]:
 def watching(run: Run) -> Iterator[Activity]:
     """The same from prolog to release, since every new watch has the API server tell all that is there again."""
     for namespace in run.rules.homes:
-        yield do.WatchWorkload(run.name, namespace)
+        if not run.may_be_creating:
+            yield do.WatchWorkload(run.name, namespace)
         yield pods_of(run, namespace)
 
 

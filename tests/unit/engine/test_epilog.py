@@ -1,5 +1,6 @@
 """Epilogs over real sockets: twice, early, held by what is left; and the hook of a prolog that goes away."""
 
+import json
 import threading
 
 import pytest
@@ -61,6 +62,28 @@ def test_an_epilog_before_the_workload_is_there(world: World) -> None:
     assert epilog.exit() == prolog.exit() == 0
     world.left_nothing()
     assert world.workloads_ever() == 1
+
+
+def test_an_epilog_before_the_second_workload_is_there(world: World) -> None:
+    """The first try's answer was lost, another node deletes what it made, and the second try is made behind that."""
+    node, job = world.node(), world.job()
+    created = world.kube.faults.hold("create_workload")
+    prolog = node.prolog(job)
+    eventually(lambda: world.calls("create_workload") == 1)
+    manifest = json.loads(node.run(job).manifest)
+    manifest["metadata"]["namespace"] = NAMESPACE
+    first = world.kube.put("workload", manifest)["metadata"]
+    epilog = node.epilog(job)
+    node.until(lambda run: run.phase is Phase.RELEASE, job)
+    eventually(lambda: world.calls("watch_pod") == 1)
+    world.kube.mark_deleted("workload", NAMESPACE, first["name"], first["uid"])
+    assert prolog.exit() == 0
+    eventually(lambda: world.is_empty)
+    assert epilog.waits
+    created.set()
+    assert epilog.exit() == 0
+    world.left_nothing()
+    assert world.workloads_ever() == 2
 
 
 # -- the prolog's hook goes away

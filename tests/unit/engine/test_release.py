@@ -150,6 +150,17 @@ def test_a_create_without_an_answer_is_looked_for_by_name() -> None:
     assert story.wants(do.ProveGone)
 
 
+def test_what_a_watch_tells_while_a_creation_may_be_under_way_is_not_asked_for() -> None:
+    """Another node may delete what the first try made, and the second one comes behind that (seed 6 of `memory` on
+    ee49dc5)."""
+    story = batch().began().tell(events.JobLearned(100.0, record())).tell(events.NodeProven(100.0, 2))
+    story.tell(events.EpilogBegan(100.0))
+    assert story.wants(do.DeleteWorkload) and not story.wants(do.WatchWorkload)
+    (delete,) = story.tell(events.WorkloadCreated(100.0, "job-2")).wants(do.DeleteWorkload)
+    assert isinstance(delete, do.DeleteWorkload) and delete.uid == "job-2"
+    assert story.wants(do.WatchWorkload) and not story.wants(do.ProveGone)
+
+
 def test_a_member_leaves_the_workload_to_the_batch_node_for_a_second() -> None:
     story = member().began().workload().tell(events.NodeProven(100.0, 2)).sees(pod(1))
     story.tell(events.GateOpened(100.0, "pod-1")).sees(ready(1)).tell(events.EpilogBegan(100.0))
