@@ -100,6 +100,18 @@ def test_a_lost_run_with_gpus_is_not_ended_by_a_job_without(world: World) -> Non
     assert [node.epilog(each).exit() for each in (beside, training)] == [0, 0]
 
 
+def test_a_run_whose_prolog_was_killed_at_the_door_is_not_ended_by_a_job_without_gpus(world: World) -> None:
+    """Its marker was seen as it arrived itself."""
+    node, earlier, killed = world.node(epilog_deadline=LONG), world.job(), world.job(id=8)
+    unproven(world, node, earlier)
+    hook = node.mortal_prolog(killed)
+    eventually(lambda: node.engine.waiting_hooks)
+    hook.dies()
+    assert node.foreign_prolog(9).answer()["released"] == [7]
+    assert killed.key not in node.engine.runs
+    assert node.prolog(world.job(id=10)).answer()["released"] == [8]
+
+
 def test_a_lost_run_whose_own_hook_is_here_is_not_ended_by_another(world: World) -> None:
     """Its epilog knows more of it than the marker."""
     node, earlier, job = world.node(), world.job(), world.job(id=8)
