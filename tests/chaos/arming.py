@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from random import Random
 from typing import Protocol
 
-from bridge.hook.paths import Patience
 from tests.failpoints import failpoint, hooks
 
-from .plan import Mix
+from .plan import Mix, Pace
 
 _AT_ONCE = 20  # places, of some fifty
 # Seconds that a place lets everybody on a node pass after such a strike there.
 _REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
-_UNANSWERED = Patience().foreign  # seconds that a hook waits for a daemon: the shortest of its patiences
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
 
 
@@ -47,13 +45,13 @@ class Armed(Protocol):
 
 
 class Arming:
-    """Of all nodes. `gap`: seconds on average between a strike on a node and the next arming there, 0 for at once, when
-    a short life may come to more than one; `before`: how often each has struck in earlier pieces; the mix says which
-    are sought, and how often is enough. Any thread may tell of a strike."""
+    """Of all nodes. The pace says how long on average is between a strike on a node and the next arming there, 0 for at
+    once, when a short life may come to more than one; `before`: how often each has struck in earlier pieces; the mix
+    says which are sought, and how often is enough. Any thread may tell of a strike."""
 
-    def __init__(self, seed: int, agents: Mapping[str, Armed], gap: float, before: Mapping[str, int], mix: Mix) -> None:
+    def __init__(self, seed: int, agents: Mapping[str, Armed], pace: Pace, before: Mapping[str, int], mix: Mix) -> None:
         self.struck = Counter(dict.fromkeys(names(), 0))
-        self._agents, self._gap, self._before, self._mix = agents, gap, before, mix
+        self._agents, self._pace, self._before, self._mix = agents, pace, before, mix
         self._chance = Random(f"{seed} failpoints")
         self._not_before = dict.fromkeys(agents, 0.0)
         self._rests: dict[tuple[str, str], float] = {}
@@ -76,8 +74,8 @@ class Arming:
             self._armed.pop(node, None)
             if kills_daemon(name):
                 self.killed(node)
-            if self._gap:
-                self._not_before[node] = time.monotonic() + self._chance.expovariate(1 / self._gap)
+            if gap := self._pace.failpoints:
+                self._not_before[node] = time.monotonic() + self._chance.expovariate(1 / gap)
             else:
                 self._arm(node)
 
@@ -89,9 +87,9 @@ class Arming:
                 self._say(node, [name for name in self._armed[node] if not kills_daemon(name)])
 
     def spares(self, node: str) -> bool:
-        """Whether its daemon was killed so lately that a hook may still wait for the next one."""
+        """Whether its daemon was killed so lately that it is not to be killed again."""
         with self._lock:
-            return time.monotonic() < self._killed[node] + _UNANSWERED
+            return time.monotonic() < self._killed[node] + self._pace.kills
 
     def clear(self) -> None:
         """None any more."""

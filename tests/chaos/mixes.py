@@ -8,7 +8,9 @@ ENOUGH = 100  # strikes of each failpoint that a long run should have
 
 USUAL = Mix(
     "usual",
-    Pace(faults=2.0, failpoints=8.0),  # at 4.0 as many struck in a minute, and daemons took 15 to 22 s to begin
+    # Twice as many failpoints made no more strikes in a minute: at 30 s between two kills a daemon began on each node
+    # every 45 s, and took up to 20 s since half of both processors began daemons.
+    Pace(faults=2.0, failpoints=8.0, kills=90.0),
     piece=1000,
     kinds={
         Kind.SUCCESS: 24,

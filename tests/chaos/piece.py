@@ -98,7 +98,7 @@ def run(
         return pod_life(seed, issued[int(command[1])], rank, run, mix)
 
     def arming(hands: dict[str, Agent]) -> Arming:
-        return Arming(seed, hands, pace.failpoints, before, mix)
+        return Arming(seed, hands, pace, before, mix)
 
     with _clean(stack), site(stack, mix, arming, life_of) as there:
         evidence = Evidence(folder)

@@ -6,6 +6,8 @@ from enum import Enum
 from random import Random
 from typing import TypeVar
 
+from bridge.hook.paths import Patience
+
 _LONG = 600.0  # seconds: until somebody ends it
 PROLOG_DEADLINE = 180.0  # seconds, and a usual 300
 RECONCILE_PERIOD = 20.0  # seconds between two looks at what is left of runs, and a usual 300
@@ -67,10 +69,12 @@ KILLING = (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST)
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds on average between two faults of the whole site, and between two failpoints of a node."""
+    """Seconds on average between two faults of the whole site, and between two failpoints of a node; and at least
+    between two kills of a daemon, which are as long as a hook waits for it, or its node is drained as it should be."""
 
     faults: float
     failpoints: float
+    kills: float = Patience().foreign
 
 
 @dataclass(frozen=True)

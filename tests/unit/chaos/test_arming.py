@@ -5,9 +5,10 @@ from types import MappingProxyType
 
 import pytest
 
+from bridge.hook.paths import Patience
 from tests.chaos.arming import Arming, kills_daemon, names, place_of
 from tests.chaos.mixes import MIXES, USUAL
-from tests.chaos.plan import Mix
+from tests.chaos.plan import Mix, Pace
 from tests.failpoints import failpoint, hooks
 
 _NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -41,7 +42,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def arming(hand: Hand, gap: float = 5.0, before: Mapping[str, int] = _NOTHING, mix: Mix = USUAL) -> Arming:
-    return Arming(1, {"n1": hand}, gap, before, mix)
+    return Arming(1, {"n1": hand}, Pace(faults=0, failpoints=gap), before, mix)
 
 
 def test_many_are_armed_until_one_has_struck(hand: Hand, now: list[float]) -> None:
@@ -81,7 +82,7 @@ def test_each_has_its_turn(hand: Hand, now: list[float]) -> None:
 def test_a_place_that_has_struck_on_a_node_lets_everybody_pass_there_for_a_while(now: list[float]) -> None:
     hands = {"n1": Hand(), "n2": Hand()}
     mix = MIXES["nodes"]
-    one = Arming(1, hands, 0, _NOTHING, mix)
+    one = Arming(1, hands, mix.pace, _NOTHING, mix)
     one.turn()
     killed = next(name for name in hands["n1"].armed if name.startswith("kill-"))
     struck = place_of(killed)
@@ -114,6 +115,10 @@ def test_a_daemon_is_not_killed_again_while_a_hook_may_wait_for_the_next_one(
         now[0] += 5.0
         one.turn()
     assert any(map(kills_daemon, hand.armed)) and not one.spares("n1")
+
+
+def test_no_mix_kills_a_daemon_sooner_than_a_hook_gives_it_up() -> None:
+    assert min(mix.pace.kills for mix in MIXES.values()) >= Patience().foreign
 
 
 def test_a_fault_that_kills_arms_nothing_where_failpoints_rest(hand: Hand) -> None:
