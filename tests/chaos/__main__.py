@@ -30,7 +30,7 @@ def main() -> int:
     pace = Pace(
         mix.pace.faults if asked.faults is None else asked.faults,
         mix.pace.failpoints if asked.failpoints is None else asked.failpoints,
-        mix.pace.kills,
+        mix.pace.silences,
     )
     wanted = {"mix": mix.name, "seed": asked.seed, "lifecycles": asked.lifecycles}
     if not any(wanted.items() <= done.items() for done in reports(asked.out, product)):

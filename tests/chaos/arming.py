@@ -1,6 +1,6 @@
 """Which failpoints are armed on which node: many at once, rather those that have struck seldom. The first that somebody
 comes to strikes, and none for a while then; nor any of the same place for a longer while: else a daemon that is killed
-at each begin of the same step never comes to the next one. Nor is a daemon killed again within the time that a hook
+at each begin of the same step never comes to the next one. Nor is a daemon silenced again within the time that a hook
 waits for one: its node is drained for that, as it should be."""
 
 import math
@@ -32,9 +32,11 @@ def place_of(name: str) -> str:
     return name.split("-", 2)[2]
 
 
-def kills_daemon(name: str) -> bool:
-    """Whether this failpoint does."""
-    return name.startswith("kill-") and not place_of(name).startswith("hook.")
+def silences_daemon(name: str) -> bool:
+    """Whether nobody is answered behind this failpoint: a daemon that writes or replies does nothing else meanwhile."""
+    if name.startswith("kill-"):
+        return not place_of(name).startswith("hook.")
+    return name.startswith("hang-") and place_of(name).startswith(("journal.", "reply."))
 
 
 class Armed(Protocol):
@@ -56,7 +58,7 @@ class Arming:
         self._not_before = dict.fromkeys(agents, 0.0)
         self._rests: dict[tuple[str, str], float] = {}
         self._armed = dict[str, list[str]]()
-        self._killed = dict.fromkeys(agents, -math.inf)
+        self._silenced = dict.fromkeys(agents, -math.inf)
         self._lock, self._is_over = threading.RLock(), False
 
     def turn(self) -> None:
@@ -72,24 +74,24 @@ class Arming:
             self.struck[name] += 1
             self._rests[node, place_of(name)] = time.monotonic() + _REST[name.partition("-")[0]]
             self._armed.pop(node, None)
-            if kills_daemon(name):
-                self.killed(node)
+            if silences_daemon(name):
+                self.silenced(node)
             if gap := self._pace.failpoints:
                 self._not_before[node] = time.monotonic() + self._chance.expovariate(1 / gap)
             else:
                 self._arm(node)
 
-    def killed(self, node: str) -> None:
+    def silenced(self, node: str) -> None:
         """Its daemon was, by whomever."""
         with self._lock:
-            self._killed[node] = time.monotonic()
-            if any(map(kills_daemon, self._armed.get(node, ()))):
-                self._say(node, [name for name in self._armed[node] if not kills_daemon(name)])
+            self._silenced[node] = time.monotonic()
+            if any(map(silences_daemon, self._armed.get(node, ()))):
+                self._say(node, [name for name in self._armed[node] if not silences_daemon(name)])
 
     def spares(self, node: str) -> bool:
-        """Whether its daemon was killed so lately that it is not to be killed again."""
+        """Whether its daemon was silenced so lately that it is not to be again."""
         with self._lock:
-            return time.monotonic() < self._killed[node] + self._pace.kills
+            return time.monotonic() < self._silenced[node] + self._pace.silences
 
     def clear(self) -> None:
         """None any more."""
@@ -120,7 +122,7 @@ class Arming:
         return sorted(of_place.values(), key=keys.__getitem__)[-_AT_ONCE:]
 
     def _rests_at(self, node: str, name: str) -> bool:
-        is_spared = kills_daemon(name) and self.spares(node)
+        is_spared = silences_daemon(name) and self.spares(node)
         return is_spared or time.monotonic() < self._rests.get((node, place_of(name)), 0.0)
 
     def _is_sought(self, name: str, count: int) -> bool:

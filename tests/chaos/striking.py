@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from tests.integration.stack import Stack
 
 from .history import OwnFault
-from .plan import KILLING, ON_THE_WAY, Fault, Harm, Mix, faults
+from .plan import KILLING, ON_THE_WAY, SILENCING, Fault, Harm, Mix, faults
 from .site import Site
 
 _GPUS_GONE = 5.0  # times as long as other faults: a kubelet has its patience, and so has who looks at it
@@ -66,9 +66,10 @@ class Faults:
             history.trouble(node, time.time(), fault.seconds + _RECOVERY)
             if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST, Harm.SLURMCTLD):
                 history.tokenless.setdefault(node, []).append(time.time())
+            if fault.harm in SILENCING:
+                self._site.arming.silenced(node)
             if fault.harm in KILLING:
                 history.went(node, time.time())
-                self._site.arming.killed(node)
             if fault.harm is Harm.DAEMON_FROZEN:
                 history.went(node, time.time(), fault.seconds)
             if fault.harm is Harm.JOURNAL_LOST:

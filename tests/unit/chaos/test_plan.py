@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 from tests.chaos.mixes import MIXES, USUAL
-from tests.chaos.plan import BAD_SPECS, KILLING, Fault, Harm, Kind, Mix, Server, faults, lifecycles, pod_life
+from tests.chaos.plan import BAD_SPECS, SILENCING, Fault, Harm, Kind, Mix, Server, faults, lifecycles, pod_life
 from tests.failpoints import failpoint, hooks
 
 MANY = 3000
@@ -59,7 +59,7 @@ def test_faults_come_as_often_as_they_shall() -> None:
 def test_a_daemon_that_is_spared_is_killed_by_no_fault(harm: Harm) -> None:
     drawn = Fault(1.0, harm, 2, Server.SLURM, 3.0, 0.5)
     assert drawn.beside([False] * 3) == drawn
-    if harm in KILLING:
+    if harm in SILENCING:
         assert drawn.beside([True, False, True]) == Fault(1.0, harm, 1, Server.SLURM, 3.0, 0.5)
         assert drawn.beside([True] * 3) is None
     else:
