@@ -62,7 +62,7 @@ _NODES = replace(
     stubborn=(44.0, 54.0),
     epilog_deadline=40.0,
     node_patience=3.0,
-    given_back=30.0,
+    given_back=50.0,  # at 30 s that was before the daemon did for near half of them, which seeks slurmrest.resume
     seeks=frozenset(
         {
             "hook.linger",
@@ -115,7 +115,7 @@ _REFUSALS = replace(
     _SEEKING,
     name="refusals",
     pace=Pace(faults=4.0, failpoints=0.0),
-    kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 70, Kind.SLOW_PULL: 25},
+    kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 60, Kind.SLOW_PULL: 35},
     harms={Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     slow=(32.0, 40.0),  # Slurm counts half a minute as a whole one
     holds=2,
