@@ -65,6 +65,7 @@ class Measured:
         self.outputs = self.stack.output(self._well), self.stack.output(self._refused)
         self.found["output"] = self.outputs[0] == "done\n" and "kind" in self.outputs[1]
         assert self.stack.sacct(self._well, "State,ExitCode") == "COMPLETED|0:0"
+        self.found["extend"] = self.delayed is not None and self._is_extended(self.delayed)
 
     def _is_settled(self, job: Job) -> bool:
         """The comment was written, or it was given up."""
@@ -86,7 +87,6 @@ class Measured:
         stack = self.stack
         eventually(lambda: self._story(self._cancelled).get("verdict"), 90, "the end of a prolog")
         self.found["notice"] = self._story(self._cancelled)["row"] == "job-over"
-        self.found["extend"] = self.delayed is not None and self._is_extended(self.delayed)
         eventually(lambda: self._story(self._waiting).get("verdict"), 90, "the prolog's deadline")
         eventually(lambda: self._is_back(self._waiting) or self._has_failed(self._waiting), 60, "requeued, or run")
         self.found["requeue"] = self._is_back(self._waiting)
