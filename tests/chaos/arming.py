@@ -18,6 +18,7 @@ from .plan import Mix, Pace
 _AT_ONCE = 20  # places, of some fifty
 # Seconds that a place lets everybody on a node pass after such a strike there.
 _REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
+_TO_HOOKS = ("reply.hello", "reply.scan", "reply.answer")
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
 
 
@@ -33,10 +34,12 @@ def place_of(name: str) -> str:
 
 
 def silences_daemon(name: str) -> bool:
-    """Whether nobody is answered behind this failpoint: a daemon that writes or replies does nothing else meanwhile."""
-    if name.startswith("kill-"):
-        return not place_of(name).startswith("hook.")
-    return name.startswith("hang-") and place_of(name).startswith(("journal.", "reply."))
+    """Whether a hook hears nothing behind this failpoint: all wait for a write to the journal, and one for its reply.
+    Other calls have threads of their own."""
+    harm, _, place = name.split("-", 2)
+    if harm == "hang":
+        return place.startswith("journal.") or place in _TO_HOOKS
+    return harm == "kill" and not place.startswith("hook.")
 
 
 class Armed(Protocol):

@@ -123,7 +123,7 @@ def _anew(stack: Stack, service: str) -> None:
 
 def _frozen(stack: Stack, service: str, seconds: float) -> None:
     stack.docker("pause", service)
-    time.sleep(seconds)
+    time.sleep(seconds)  # the fault itself
     stack.docker("unpause", service)
 
 

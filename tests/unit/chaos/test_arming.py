@@ -117,6 +117,12 @@ def test_a_daemon_is_not_silenced_again_while_a_hook_may_wait_for_the_next_one(
     assert any(map(silences_daemon, hand.armed)) and not one.spares("n1")
 
 
+def test_who_hangs_in_a_thread_of_its_own_silences_no_daemon() -> None:
+    assert {name for name in names() if name.startswith("hang-") and silences_daemon(name)} == {
+        f"hang-before-{place}" for place in failpoint.PLACES if place.startswith("journal.")
+    } | {"hang-before-reply.hello", "hang-before-reply.scan", "hang-before-reply.answer"}
+
+
 def test_no_mix_silences_a_daemon_sooner_than_a_hook_gives_it_up() -> None:
     assert min(mix.pace.silences for mix in MIXES.values()) >= Patience().foreign
 

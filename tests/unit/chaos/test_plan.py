@@ -56,7 +56,7 @@ def test_faults_come_as_often_as_they_shall() -> None:
 
 
 @pytest.mark.parametrize("harm", Harm)
-def test_a_daemon_that_is_spared_is_killed_by_no_fault(harm: Harm) -> None:
+def test_a_daemon_that_is_spared_is_silenced_by_no_fault(harm: Harm) -> None:
     drawn = Fault(1.0, harm, 2, Server.SLURM, 3.0, 0.5)
     assert drawn.beside([False] * 3) == drawn
     if harm in SILENCING:
