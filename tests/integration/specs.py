@@ -4,6 +4,7 @@ import json
 
 # A line of shell that trains until `Stack.let_go` is called; what it shall do then stands behind it.
 UNTIL_LET_GO = "trap 'exit 143' TERM; until [ -e /tmp/let-go ]; do sleep 0.2; done"
+SCRIPT_UNTIL_GO = "until [ -e go ]; do sleep 0.2; done"  # of sbatch: until there is a file `go` in the job's directory
 _CONTAINER_JOB = {"apiVersion": "slurm-k8s-bridge/v1", "kind": "ContainerJob"}
 
 

@@ -9,7 +9,7 @@ import pytest
 from . import packages
 from .packages import ETC, LIBRARY, STATE, UNIT
 from .rows import await_training, in_training
-from .specs import container_job
+from .specs import SCRIPT_UNTIL_GO, container_job
 from .stack import Stack, eventually
 
 _NODE = "compute1"
@@ -92,7 +92,7 @@ def test_purged_it_leaves_nothing(mended: Stack) -> None:
 def test_without_a_config_it_starts_nothing_drains_nothing_and_says_what_to_do(mended: Stack) -> None:
     stack = mended
     packages.away(stack, _NODE, "purge")
-    through = stack.submit(None, *_ON_IT, script="echo began; until [ -e go ]; do sleep 0.2; done; echo ended")
+    through = stack.submit(None, *_ON_IT, script=f"echo began; {SCRIPT_UNTIL_GO}; echo ended")
     eventually(lambda: stack.output(through) == "began\n", 30, "a job that runs meanwhile")
     said = packages.install(stack, _NODE, packages.own_package(stack))
     assert f"{ETC}/bridge.toml" in said

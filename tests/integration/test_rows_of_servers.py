@@ -6,7 +6,7 @@ import json
 from .detours import Detour, detours, kubelets_detour
 from .policies import in_force, marked, meddling
 from .rows import applied, explained, hears, manifest
-from .specs import UNTIL_LET_GO
+from .specs import SCRIPT_UNTIL_GO, UNTIL_LET_GO
 from .stack import NODES, Job, Stack, eventually
 
 
@@ -51,7 +51,7 @@ def test_an_api_server_that_is_slow_or_at_fault_is_outlived(stack: Stack) -> Non
     slow, busy = {"delay": 10}, {"status": 429, "retry_after": 2}
     silent = {"delay": 60}  # longer than the most patient call: 10 s are what a call is given behind one that ran out
     # The script ends only when it may: so each phase meets a fault of its own.
-    script = "bridgectl attach; code=$?; until [ -e go ]; do sleep 0.2; done; exit $code"
+    script = f"bridgectl attach; code=$?; {SCRIPT_UNTIL_GO}; exit $code"
     spec = manifest(stack, "sh", "-c", f"{UNTIL_LET_GO}; echo trained; exit 3")
     with detours(stack, *NODES) as (first, second):
         first.obeys(**slow)

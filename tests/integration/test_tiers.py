@@ -12,7 +12,7 @@ from bridge.cli.tiers import ABILITIES
 
 from .nodes import without_scontrol
 from .rows import await_training, done, in_training, meets
-from .specs import UNTIL_LET_GO, container_job
+from .specs import SCRIPT_UNTIL_GO, UNTIL_LET_GO, container_job
 from .stack import NODES, Stack, eventually
 from .tiers import Measured
 
@@ -99,12 +99,10 @@ def test_attach_brings_the_next_token_of_a_job_that_outlives_its_first(stack: St
     spec = container_job(stack.images["small"], f"echo here; {UNTIL_LET_GO}")
     with short_tokens(stack, "compute1"), short_tokens(stack, "compute2"):
         attached = stack.submit(spec, "-N1", "-c1", "-w", "compute1")
-        alone = stack.submit(
-            spec, "-N1", "-c1", "-w", "compute2", script="touch here; until [ -e go ]; do sleep 0.2; done"
-        )
+        alone = stack.submit(spec, "-N1", "-c1", "-w", "compute2", script=f"touch here; {SCRIPT_UNTIL_GO}")
         await_training(stack, attached)
         eventually(lambda: stack.exec("login", "ls", f"{alone.directory}/here", check=False), 60, "the other's script")
-        time.sleep(_SHORT - 60 + 1)  # as long as the daemon uses it
+        time.sleep(_SHORT - 60 + 1)  # the clock alone ends a token, and nobody is told
         stack.let_go(attached)
         stack.let_go(alone)
         eventually(lambda: meets("slurm-no-token", done(stack, alone, "compute2")), 60, "what has no token")

@@ -8,7 +8,7 @@ from typing import Any
 from .callers import of_node, rendered, workloads
 from .drains import gpu_held, is_released, reason
 from .rows import await_training, explained, in_training, manifest
-from .specs import UNTIL_LET_GO, container_job
+from .specs import SCRIPT_UNTIL_GO, UNTIL_LET_GO, container_job
 from .stack import Job, Stack, eventually
 
 _TOLD = "k8s=job.yaml | k8s: finished: 1/1 ranks exited 0"
@@ -39,7 +39,7 @@ class Measured:
         """One that trains and attaches nobody, one that ends well, one that is refused; one begins after half a minute,
         which Slurm counts as a whole one."""
         training = container_job(self.stack.images["small"], f"touch $HOME/here; {UNTIL_LET_GO}")
-        self._unattached = self.submit(training, "until [ -e go ]; do sleep 0.2; done")
+        self._unattached = self.submit(training, SCRIPT_UNTIL_GO)
         self._well = self.submit(container_job(self.stack.images["small"], "echo done"))
         self._refused = self.submit("kind: Sonata")
         if self.tier in ("service", "administrator"):
