@@ -2,13 +2,14 @@
 
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from .driver import Driver
 from .laws import Violation, violations
 
-_AROUND = 60.0  # seconds before a violation whose faults are shown
+_AROUND = 60.0  # seconds before a violation of which is shown what struck
 _SETTLED = 10.0  # seconds after which everybody has told what they have to tell of a moment
 _CONFIG = "/etc/slurm-k8s-bridge/bridge.toml"
 _JOURNAL = "/var/lib/slurm-k8s-bridge/journal"
@@ -32,11 +33,11 @@ class Evidence:
     def _keep(self, driver: Driver, violation: Violation, folder: Path) -> None:
         folder.mkdir()
         history, job = driver.site.history.at_this_moment(), violation.job
-        faults = [f"{at:.3f} {fault}" for at, fault in driver.faults.struck if -1 <= violation.at - at <= _AROUND]
+        struck = [*driver.faults.struck, *((strike.at, strike) for strike in history.strikes)]
         everything: tuple[Any, ...] = (*history.hooks, *history.workloads.values(), *history.pods.values())
         of_job = [str(each) for each in everything if each.job == job]
         ended = [str(history.ended[job])] if job in history.ended else []
-        text = [f"seed {driver.seed}", str(violation), "", *ended, *of_job, "", *faults]
+        text = [f"seed {driver.seed}", str(violation), "", *ended, *of_job, "", *lately(violation.at, struck)]
         (folder / "violation").write_text("\n".join(text) + "\n", encoding="utf-8")
         for node in sorted({violation.node, *(hook.node for hook in history.hooks if hook.job == job)} - {""}):
             self._copy(driver, node, job, folder / node)
@@ -51,3 +52,9 @@ class Evidence:
         words = ["journalctl", "-u", "slurm-k8s-bridge", "-o", "cat", "--no-pager", "-n", "20000"]
         told = [line for line in stack.exec(node, *words).splitlines() if f'"job": {job},' in line or not job]
         (folder / "log").write_text("\n".join(told) + "\n", encoding="utf-8")
+
+
+def lately(moment: float, struck: Iterable[tuple[float, object]]) -> list[str]:
+    """What struck until then that may have to do with it: faults and failpoints of all nodes, in their order."""
+    near = [(at, f"{at:.3f} {what}") for at, what in struck if -1 <= moment - at <= _AROUND]
+    return [line for _, line in sorted(near)]

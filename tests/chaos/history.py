@@ -90,6 +90,18 @@ class OwnFault:
     job: int = 0
 
 
+@dataclass(frozen=True)
+class Strike:
+    """A failpoint has struck on a node."""
+
+    node: str
+    at: float
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.node}: {self.name}"
+
+
 @dataclass
 class History:
     """All of it. `own`: the faults that are a node's own, by node; `troubles`: from when to when its daemon
@@ -103,6 +115,7 @@ class History:
     drains: list[Drain] = field(default_factory=list)
     ended: dict[int, Ended] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
+    strikes: list[Strike] = field(default_factory=list)
     own: dict[str, list[OwnFault]] = field(default_factory=dict)
     troubles: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     away: dict[str, list[tuple[float, float]]] = field(default_factory=dict)

@@ -23,7 +23,7 @@ from .agent import STAMPS
 from .arming import Arming
 from .failing import with_failpoints
 from .hands import Agent, Login, agents, login, logs, on_each
-from .history import Conflict, History, Hook, OwnFault, Workload
+from .history import Conflict, History, Hook, OwnFault, Strike, Workload
 from .kept import full_journals
 from .kubelets import Kubelets
 from .plan import PROLOG_DEADLINE, RECONCILE_PERIOD, Mix, PodLife, Server
@@ -116,6 +116,7 @@ class _Scribe:
     def _struck(self, node: str, name: str, at: float, hook: list[str]) -> None:
         """A hook that fails is its node's own fault; a daemon that ends loses what it has in memory alone."""
         harm, history = name.partition("-")[0], self._history
+        history.strikes.append(Strike(node, at, name))
         if "-hook." not in name:
             history.trouble(node, at, _HARMED[harm])
             if harm == "kill":
