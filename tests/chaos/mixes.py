@@ -87,8 +87,9 @@ _MEMORY = replace(
     pace=Pace(faults=1.0, failpoints=0.0),
     # Cancelled before the operator has made a pod: where none was seen, the proof asks for it by its name.
     patient=0.7,
-    kinds={Kind.SUCCESS: 15, Kind.FAILURE: 20, Kind.CANCEL: 50, Kind.REQUEUE: 7, Kind.NO_SPEC: 8},
-    harms={Harm.JOURNAL_LOST: 12, Harm.COLLECTOR: 3, Harm.OPERATOR: 10, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 5},
+    # A job without a spec is looked for behind no daemon's end, where another kill would be one too many.
+    kinds={Kind.SUCCESS: 13, Kind.FAILURE: 20, Kind.CANCEL: 40, Kind.REQUEUE: 7, Kind.NO_SPEC: 20},
+    harms={Harm.JOURNAL_LOST: 8, Harm.COLLECTOR: 2, Harm.OPERATOR: 10, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 5},
     seeks=frozenset(
         {
             "hook.daemon.tell",

@@ -13,7 +13,9 @@ from .history import OwnFault
 from .plan import KILLING, ON_THE_WAY, SILENCING, Fault, Harm, Mix, faults
 from .site import Site
 
-_GPUS_GONE = 5.0  # times as long as other faults: a kubelet has its patience, and so has who looks at it
+# Times as long as other faults: a kubelet has its patience, and so has who looks at it; and two seconds and more are
+# left to the garbage collector before anybody deletes pods in its stead.
+_LONGER = {Harm.GPUS_GONE: 5.0, Harm.COLLECTOR: 3.0}
 _RECOVERY = 15.0  # seconds that a server or a daemon has to be itself again
 _SERVICES = {
     Harm.APISERVER: "kube-apiserver",
@@ -63,6 +65,7 @@ class Faults:
         """Whom it may keep from working, and how long; and who has no token then."""
         nodes, history = self._site.stack.nodes, self._site.history
         for node in nodes if fault.harm in _SERVICES else [nodes[fault.node]]:
+            # Not longer where the fault is: with neither GPUs nor the collector a daemon still tells its jobs all.
             history.trouble(node, time.time(), fault.seconds + _RECOVERY)
             if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST, Harm.SLURMCTLD):
                 history.tokenless.setdefault(node, []).append(time.time())
@@ -75,7 +78,7 @@ class Faults:
             if fault.harm is Harm.JOURNAL_LOST:
                 history.forgot.setdefault(node, []).append(time.time())
             if fault.harm is Harm.GPUS_GONE:
-                over = time.time() + _GPUS_GONE * fault.seconds + _RECOVERY
+                over = time.time() + _length(fault) + _RECOVERY
                 history.fault(node, OwnFault(time.time(), over, "prolog"))
 
     def _strike(self, fault: Fault) -> None:
@@ -89,9 +92,9 @@ class Faults:
         elif fault.harm is Harm.DAEMON_FROZEN:
             self._site.agents[node].say("freeze", fault.seconds)
         elif fault.harm is Harm.GPUS_GONE:
-            self._site.kubelets.take_gpus(node, _GPUS_GONE * fault.seconds)
+            self._site.kubelets.take_gpus(node, _length(fault))
         elif fault.harm in (Harm.OPERATOR, Harm.SCHEDULER, Harm.COLLECTOR):
-            _frozen(self._site.stack, _SERVICES[fault.harm], fault.seconds)
+            _frozen(self._site.stack, _SERVICES[fault.harm], _length(fault))
         else:
             _anew(self._site.stack, _SERVICES[fault.harm])
         if fault.harm not in ON_THE_WAY:
@@ -106,6 +109,11 @@ class Faults:
         for service in _SERVICES.values():
             if not _is_running(self._site.stack, service):
                 self._site.stack.docker("restart", service)
+
+
+def _length(fault: Fault) -> float:
+    """In seconds, of what lasts."""
+    return _LONGER.get(fault.harm, 1.0) * fault.seconds
 
 
 def _anew(stack: Stack, service: str) -> None:
