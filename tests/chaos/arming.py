@@ -1,7 +1,8 @@
 """Which failpoints are armed on which node: many at once, rather those that have struck seldom. The first that somebody
 comes to strikes, and none for a while then; nor any of the same place for a longer while: else a daemon that is killed
 at each begin of the same step never comes to the next one. Nor is a daemon silenced again within the time that a hook
-waits for one: its node is drained for that, as it should be."""
+waits for one: its node is drained for that, as it should be. Only where just that is sought it is killed once more, as
+it begins."""
 
 import math
 import threading
@@ -19,6 +20,7 @@ _AT_ONCE = 20  # places, of some fifty
 # Seconds that a place lets everybody on a node pass after such a strike there.
 _REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
 _TO_HOOKS = ("reply.hello", "reply.scan", "reply.answer")
+_AT_BEGIN = "journal.set_note"  # which a daemon writes as it begins, and hardly ever later
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
 
 
@@ -62,6 +64,7 @@ class Arming:
         self._rests: dict[tuple[str, str], float] = {}
         self._armed = dict[str, list[str]]()
         self._silenced = dict.fromkeys(agents, -math.inf)
+        self._in_a_row = dict.fromkeys(agents, 0)  # times that it was silenced while it was to be spared
         self._lock, self._is_over = threading.RLock(), False
 
     def turn(self) -> None:
@@ -87,9 +90,11 @@ class Arming:
     def silenced(self, node: str) -> None:
         """Its daemon was, by whomever."""
         with self._lock:
+            self._in_a_row[node] = self._in_a_row[node] + 1 if self.spares(node) else 0
             self._silenced[node] = time.monotonic()
-            if any(map(silences_daemon, self._armed.get(node, ()))):
-                self._say(node, [name for name in self._armed[node] if not silences_daemon(name)])
+            armed = self._armed.get(node, [])
+            if any(self._is_too_much(node, name) for name in armed):
+                self._say(node, [name for name in armed if not self._is_too_much(node, name)])
 
     def spares(self, node: str) -> bool:
         """Whether its daemon was silenced so lately that it is not to be again."""
@@ -125,8 +130,15 @@ class Arming:
         return sorted(of_place.values(), key=keys.__getitem__)[-_AT_ONCE:]
 
     def _rests_at(self, node: str, name: str) -> bool:
-        is_spared = silences_daemon(name) and self.spares(node)
-        return is_spared or time.monotonic() < self._rests.get((node, place_of(name)), 0.0)
+        is_at_rest = time.monotonic() < self._rests.get((node, place_of(name)), 0.0)
+        return is_at_rest or self._is_too_much(node, name)
+
+    def _is_too_much(self, node: str, name: str) -> bool:
+        """For the hooks that wait for this daemon already: who begins dies sooner than one who has begun."""
+        if not silences_daemon(name) or not self.spares(node):
+            return False
+        is_begin = place_of(name) == _AT_BEGIN and _AT_BEGIN in self._mix.seeks and name.startswith("kill-")
+        return self._in_a_row[node] > 0 or not is_begin
 
     def _is_sought(self, name: str, count: int) -> bool:
         """All are where no places are sought; else those of these places that have struck too seldom."""

@@ -1,4 +1,4 @@
-"""What chaos is made of: a site where everything fails at times, and three where what is seldom there is usual."""
+"""What chaos is made of: a site where everything fails at times, and four where what is seldom there is usual."""
 
 from dataclasses import replace
 
@@ -130,7 +130,6 @@ _REFUSALS = replace(
             "hook.timeline.leave",
             "hook.token.mint",
             "journal.forget",
-            "journal.set_note",
             "kubernetes.events_of",
             "slurmrest.cancel",
             "slurmrest.job",
@@ -139,4 +138,24 @@ _REFUSALS = replace(
         }
     ),
 )
-MIXES = {mix.name: mix for mix in (USUAL, _NODES, _MEMORY, _REFUSALS)}
+# Daemons that end or hang at what they do for every run, and end once more as they begin: the usual mix comes there
+# often enough, but spares a daemon for most of its time.
+_DAEMONS = replace(
+    _SEEKING,
+    name="daemons",
+    pace=Pace(faults=4.0, failpoints=0.0),
+    kinds={Kind.SUCCESS: 30, Kind.FAILURE: 25, Kind.QUICK_END: 8, Kind.CANCEL: 30, Kind.REQUEUE: 7},
+    harms=dict.fromkeys(ON_THE_WAY, 1),
+    seeks=frozenset(
+        {
+            "journal.append",
+            "journal.set_note",
+            "kubernetes.list_pods",
+            "kubernetes.survey_workloads",
+            "kubernetes.watch_pods",
+            "reply.answer",
+            "reply.hello",
+        }
+    ),
+)
+MIXES = {mix.name: mix for mix in (USUAL, _NODES, _MEMORY, _REFUSALS, _DAEMONS)}

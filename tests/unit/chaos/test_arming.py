@@ -117,6 +117,39 @@ def test_a_daemon_is_not_silenced_again_while_a_hook_may_wait_for_the_next_one(
     assert any(map(silences_daemon, hand.armed)) and not one.spares("n1")
 
 
+def test_who_begins_is_killed_once_more_where_that_is_sought(hand: Hand, now: list[float]) -> None:
+    def silencing() -> set[str]:
+        return {place_of(name) for name in hand.armed if silences_daemon(name)}
+
+    mix = MIXES["daemons"]
+    one = Arming(1, {"n1": hand}, mix.pace, _NOTHING, mix)
+    for _ in range(2):
+        one.hear("n1", "kill-before-reply.hello")
+        for _ in range(7):  # a write to the journal may also come late
+            if silencing():
+                break
+            now[0] += 5.0
+            one.turn()
+        assert silencing() == {"journal.set_note"} and one.spares("n1")
+        one.hear("n1", next(name for name in hand.armed if place_of(name) == "journal.set_note"))
+        for _ in range(9):  # to 45 s
+            assert not silencing() and one.spares("n1")
+            now[0] += 5.0
+            one.turn()
+        assert len(silencing()) > 1
+
+
+def test_who_begins_is_spared_by_every_other_mix(hand: Hand, now: list[float]) -> None:
+    for mix in MIXES.values():
+        assert (mix.name == "daemons") == ("journal.set_note" in mix.seeks)
+    one = arming(hand, gap=0)
+    one.hear("n1", "kill-before-reply.hello")
+    for _ in range(8):
+        assert not any(map(silences_daemon, hand.armed))
+        now[0] += 5.0
+        one.turn()
+
+
 def test_who_hangs_in_a_thread_of_its_own_silences_no_daemon() -> None:
     assert {name for name in names() if name.startswith("hang-") and silences_daemon(name)} == {
         f"hang-before-{place}" for place in failpoint.PLACES if place.startswith("journal.")

@@ -26,6 +26,7 @@ def test_a_run_begins_with_the_usual_mix() -> None:
 
 def test_the_mix_that_is_most_behind_is_next() -> None:
     done = [piece("usual", 1000), piece("memory", 500), piece("memory", 500, seed=2), piece("refusals", 900)]
+    done += [piece("daemons", 1000)]
     assert long_run.next_mix(done) == MIXES["nodes"]
     assert long_run.next_mix([*done, piece("nodes", 2000)]) == MIXES["refusals"]
 
