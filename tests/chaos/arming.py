@@ -64,7 +64,6 @@ class Arming:
         self._rests: dict[tuple[str, str], float] = {}
         self._armed = dict[str, list[str]]()
         self._silenced = dict.fromkeys(agents, -math.inf)
-        self._in_a_row = dict.fromkeys(agents, 0)  # times that it was silenced while it was to be spared
         self._lock, self._is_over = threading.RLock(), False
 
     def turn(self) -> None:
@@ -90,7 +89,6 @@ class Arming:
     def silenced(self, node: str) -> None:
         """Its daemon was, by whomever."""
         with self._lock:
-            self._in_a_row[node] = self._in_a_row[node] + 1 if self.spares(node) else 0
             self._silenced[node] = time.monotonic()
             armed = self._armed.get(node, [])
             if any(self._is_too_much(node, name) for name in armed):
@@ -134,11 +132,10 @@ class Arming:
         return is_at_rest or self._is_too_much(node, name)
 
     def _is_too_much(self, node: str, name: str) -> bool:
-        """For the hooks that wait for this daemon already: who begins dies sooner than one who has begun."""
+        """For the hooks that wait for this daemon already: who begins dies soon, and the place rests then."""
         if not silences_daemon(name) or not self.spares(node):
             return False
-        is_begin = place_of(name) == _AT_BEGIN and _AT_BEGIN in self._mix.seeks and name.startswith("kill-")
-        return self._in_a_row[node] > 0 or not is_begin
+        return not (name.startswith("kill-") and place_of(name) == _AT_BEGIN and _AT_BEGIN in self._mix.seeks)
 
     def _is_sought(self, name: str, count: int) -> bool:
         """All are where no places are sought; else those of these places that have struck too seldom."""
