@@ -57,7 +57,7 @@ _NODES = replace(
     name="nodes",
     # At once: what is told, counted, drained and given back comes one after the other, and would be passed otherwise.
     pace=Pace(faults=0.7, failpoints=0.0),
-    kinds={Kind.SUCCESS: 45, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 35},
+    kinds={Kind.SUCCESS: 30, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 50},
     harms={Harm.GPUS_GONE: 24, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     stubborn=(44.0, 54.0),
     epilog_deadline=40.0,
