@@ -138,8 +138,8 @@ _REFUSALS = replace(
         }
     ),
 )
-# Daemons that end or hang at what they do for every run, and end once more as they begin: the usual mix comes there
-# often enough, but spares a daemon for most of its time.
+# Daemons, and hooks beside them, that end or hang at what they do for every run, and daemons once more as they begin:
+# the usual mix comes there often enough, but spares a daemon for most of its time.
 _DAEMONS = replace(
     _SEEKING,
     name="daemons",
@@ -148,6 +148,8 @@ _DAEMONS = replace(
     harms=dict.fromkeys(ON_THE_WAY, 1),
     seeks=frozenset(
         {
+            "hook.daemon.hear",
+            "hook.marker.write",
             "journal.append",
             "journal.set_note",
             "kubernetes.list_pods",
