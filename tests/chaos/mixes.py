@@ -50,7 +50,7 @@ USUAL = Mix(
     enough=ENOUGH,
 )
 # What the usual one comes to seldom, often: so that each failpoint is struck often enough.
-_SEEKING = replace(USUAL, piece=500, sizes={1: 80, 2: 14, 3: 3, 4: 3}, looks=1.0, administrator=1)
+_SEEKING = replace(USUAL, sizes={1: 80, 2: 14, 3: 3, 4: 3}, looks=1.0, administrator=1)
 # Nodes without GPUs, or with a process that stays; drained, given back, and jobs that go to other nodes.
 _NODES = replace(
     _SEEKING,
@@ -89,7 +89,7 @@ _MEMORY = replace(
     patient=0.7,
     # A job without a spec is looked for behind no daemon's end, where another kill would be one too many.
     kinds={Kind.SUCCESS: 13, Kind.FAILURE: 20, Kind.CANCEL: 40, Kind.REQUEUE: 7, Kind.NO_SPEC: 20},
-    harms={Harm.JOURNAL_LOST: 8, Harm.COLLECTOR: 2, Harm.OPERATOR: 10, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 5},
+    harms={Harm.JOURNAL_LOST: 4, Harm.COLLECTOR: 2, Harm.OPERATOR: 10, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 5},
     seeks=frozenset(
         {
             "hook.daemon.tell",
