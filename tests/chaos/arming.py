@@ -91,8 +91,8 @@ class Arming:
         with self._lock:
             self._silenced[node] = time.monotonic()
             armed = self._armed.get(node, [])
-            if any(self._is_too_much(node, name) for name in armed):
-                self._say(node, [name for name in armed if not self._is_too_much(node, name)])
+            if any(self._is_spared(node, name) for name in armed):
+                self._say(node, [name for name in armed if not self._is_spared(node, name)])
 
     def spares(self, node: str) -> bool:
         """Whether its daemon was silenced so lately that it is not to be again."""
@@ -129,10 +129,11 @@ class Arming:
 
     def _rests_at(self, node: str, name: str) -> bool:
         is_at_rest = time.monotonic() < self._rests.get((node, place_of(name)), 0.0)
-        return is_at_rest or self._is_too_much(node, name)
+        return is_at_rest or self._is_spared(node, name)
 
-    def _is_too_much(self, node: str, name: str) -> bool:
-        """For the hooks that wait for this daemon already: who begins dies soon, and the place rests then."""
+    def _is_spared(self, node: str, name: str) -> bool:
+        """Whether this one would silence a daemon that is spared. Where that is sought, one that begins may be killed
+        once more: it has not got far, and the place rests then."""
         if not silences_daemon(name) or not self.spares(node):
             return False
         return not (name.startswith("kill-") and place_of(name) == _AT_BEGIN and _AT_BEGIN in self._mix.seeks)

@@ -20,6 +20,7 @@ from .plan import Mix
 from .summary import page
 
 LIFECYCLES = 10_000
+_PIECE = 1000  # which no mix needs an hour for
 _GOES_NO_FURTHER = (
     "the run goes no further: mix {mix}, seed {seed} broke a law, and its folder below {out} has what happened. Where "
     "the product is mended, its commit begins a run of its own; where the law is: python -m tests.chaos.judge {out}"
@@ -37,8 +38,8 @@ def main() -> int:
     while (mix := next_mix(done := reports(asked.out, product))) and not any(map(_broken, done)):
         leaving.leave_if_asked()
         seed = max([asked.seed, *(report["seed"] + 1 for report in done)])
-        print(f"\n{mix.piece} lifecycles of the mix {mix.name}, seed {seed}", flush=True)
-        print(run(stack, seed, mix.piece, asked.out, product=product, mix=mix), flush=True)
+        print(f"\n{_PIECE} lifecycles of the mix {mix.name}, seed {seed}", flush=True)
+        print(run(stack, seed, _PIECE, asked.out, product=product, mix=mix), flush=True)
     print("\n".join(page(done)))
     for report in filter(_broken, done):
         print(_GOES_NO_FURTHER.format(**report, out=asked.out))

@@ -11,7 +11,6 @@ USUAL = Mix(
     # Twice as many failpoints made no more strikes in a minute. With 30 s between two kills each node's daemon began
     # anew every 45 s, and took up to 33 s for it, since half of both processors was busy with that.
     Pace(faults=2.0, failpoints=8.0, silences=90.0),
-    piece=1000,
     kinds={
         Kind.SUCCESS: 24,
         Kind.FAILURE: 14,

@@ -85,12 +85,10 @@ class Mix:
     `node_patience`, and until somebody gives a drained node back. One in so many daemons is an `administrator`, and one
     `holds` jobs that it refuses (0: none). Where the daemons are `old` they have kept so many runs that each new one
     makes them forget another. Failpoints of the places that it `seeks` are armed until they have struck `enough`; all
-    and always where it seeks none. It has a `pace` that is good for thirty nodes on two processors, and comes to a
-    `piece` of so many lifecycles in at most an hour then."""
+    and always where it seeks none. It has a `pace` that is good for thirty nodes on two processors."""
 
     name: str
     pace: Pace
-    piece: int
     kinds: Mapping[Kind, int]
     sizes: Mapping[int, int]
     harms: Mapping[Harm, int]

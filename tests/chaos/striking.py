@@ -65,7 +65,7 @@ class Faults:
         """Whom it may keep from working, and how long; and who has no token then."""
         nodes, history = self._site.stack.nodes, self._site.history
         for node in nodes if fault.harm in _SERVICES else [nodes[fault.node]]:
-            # Not longer where the fault is: with neither GPUs nor the collector a daemon still tells its jobs all.
+            # Not `_length`: without GPUs, or the collector, a daemon is not kept from telling its jobs what it has to.
             history.trouble(node, time.time(), fault.seconds + _RECOVERY)
             if fault.harm in (Harm.DAEMON_KILLED, Harm.JOURNAL_LOST, Harm.SLURMCTLD):
                 history.tokenless.setdefault(node, []).append(time.time())
