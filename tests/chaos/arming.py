@@ -17,6 +17,9 @@ from tests.failpoints import failpoint, hooks
 from .plan import Mix, Pace
 
 _AT_ONCE = 20  # places, of some fifty
+# Of those, where some are sought, places that silence a daemon: were it all of them, the first ones on the way of a run
+# would do it each time, and spare the daemon at the later ones.
+_SILENCING_AT_ONCE = 3
 # Seconds that a place lets everybody on a node pass after such a strike there.
 _REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
 _TO_HOOKS = ("reply.hello", "reply.scan", "reply.answer")
@@ -124,8 +127,17 @@ class Arming:
             for name, count in counts.items()
             if self._is_sought(name, count) and not self._rests_at(node, name)
         }
-        of_place = {place_of(name): name for name in sorted(keys, key=keys.__getitem__)}
-        return sorted(of_place.values(), key=keys.__getitem__)[-_AT_ONCE:]
+        drawn, silencing = dict[str, str](), 0
+        for name in sorted(keys, key=keys.__getitem__, reverse=True):
+            is_one_too_many = silences_daemon(name) and silencing == self._silencing_at_once
+            if place_of(name) not in drawn and not is_one_too_many:
+                drawn[place_of(name)] = name
+                silencing += silences_daemon(name)
+        return list(drawn.values())[:_AT_ONCE]
+
+    @property
+    def _silencing_at_once(self) -> int:
+        return _SILENCING_AT_ONCE if self._mix.seeks else _AT_ONCE
 
     def _rests_at(self, node: str, name: str) -> bool:
         is_at_rest = time.monotonic() < self._rests.get((node, place_of(name)), 0.0)

@@ -179,6 +179,20 @@ def test_a_place_is_armed_for_one_harm_at_a_time(hand: Hand, now: list[float]) -
     assert {armed[1:] for armed in hand.told} == {(name,) for name in harms if place_of(name) == place}
 
 
+@pytest.mark.parametrize("mix", [mix for mix in MIXES.values() if mix.seeks], ids=lambda mix: mix.name)
+def test_few_of_those_sought_silence_a_daemon_at_a_time_and_each_has_its_turn(
+    hand: Hand, now: list[float], mix: Mix
+) -> None:
+    """The first ones on a run's way would else have each kill, and the later ones a daemon that is spared."""
+    one = arming(hand, mix=mix)
+    for _ in range(100):
+        one.turn()
+        now[0] += 10
+    silencing = [{place_of(name) for name in armed[1:] if silences_daemon(name)} for armed in hand.told]
+    assert max(map(len, silencing)) == 3
+    assert set().union(*silencing) == {place_of(name) for name in names() if silences_daemon(name)} & mix.seeks
+
+
 def test_every_harm_has_its_rest(hand: Hand) -> None:
     one = arming(hand)
     for name in names():
