@@ -3,22 +3,32 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bridge import wellknown
+
 from . import audit
-from .specs import container_job
-from .stack import NODES, Stack
+from .specs import SCRIPT_UNTIL_GO, container_job
+from .stack import NODES, Job, Stack, eventually
 
 _NODES = 2
+_ENDERS = (
+    "kube-controller-manager",
+    "kubelet",
+)  # of pods: the garbage collector, and the node for those with processes
 _PATIENCE = {  # seconds behind the epilog's beginning, as bridge/engine/crowd.py and wanted_release.py have them
     ("delete", "pytorchjobs"): 1.0,  # who has waited for the batch node deletes what that one should have deleted,
     ("delete", "pods"): 2.0,  # and its pod, where the garbage collector has not,
     ("get", "pods"): 10.0,  # and proves that it is gone where its watch does not tell
 }
+
+_Entry = dict[str, Any]
 
 
 @pytest.mark.parametrize("ends", ["by itself", "by its script"])
@@ -28,13 +38,8 @@ def test_a_run_asks_for_nothing_that_it_was_told(stack: Stack, ends: str) -> Non
     spec = container_job(stack.images["small"], "echo hello" if ours else "trap 'exit 0' TERM; sleep 600 & wait")
     job = stack.run(spec, f"-N{_NODES}", script="exec bridgectl attach" if ours else "sleep 1")
     stack.await_idle(60)
-    asked = [
-        entry
-        for entry in audit.entries(Path(stack.description["audit_log"]))
-        if entry["requestReceivedTimestamp"] >= since
-    ]
     for rank, node in enumerate(NODES):
-        mine = [entry for entry in asked if entry["user"]["username"].endswith(f":{node}")]
+        mine = _asked(stack, since, node)
         named = [entry for entry in mine if f"-{job.id}-0" in json.dumps(entry) and not _is_stream(entry)]
         what = Counter(map(_what, named))
         usual = {("create", "pytorchjobs"), ("patch", "pods"), ("delete", "pytorchjobs")}
@@ -42,27 +47,80 @@ def test_a_run_asks_for_nothing_that_it_was_told(stack: Stack, ends: str) -> Non
         usual = usual if rank == 0 else {("patch", "pods"), ("get", "pytorchjobs")}
         looks = {("get", "pods")} if rank == 0 else set()  # at the pod before its log
         began = stack.epilog_began(node, job)
-        more = [(*_what(entry), _behind(began, entry)) for entry in named if _what(entry) not in usual | looks]
-        early = [(verb, of, behind) for verb, of, behind in more if behind < _PATIENCE.get((verb, of), math.inf)]
-        assert usual <= what.keys() and not early, (node, what, more)
+        excused = partial(_is_excused, began, partial(_never_shown, stack, mine, began))
+        more = [entry for entry in named if _what(entry) not in usual | looks and not excused(entry)]
+        assert usual <= what.keys() and not more, (node, began, what, more)
         assert what[("get", "pytorchjobs")] == rank
         assert ("list", "pods") not in {_what(entry) for entry in mine}, "a proof is the beginning of a watch"
         proofs = [uri for uri in map(_uri, mine) if "/pods?" in uri and "labelSelector" not in uri]
         assert proofs and all(f"spec.nodeName%3D{node}" in uri and "sendInitialEvents=true" in uri for uri in proofs)
 
 
-def _is_stream(entry: dict[str, Any]) -> bool:
+def test_a_node_that_comes_late_asks_once_for_its_pod_by_name(stack: Stack) -> None:
+    """Its watch has ended with the prolog, and the next one, of its epilog, begins behind the pod's deletion."""
+    since, node = datetime.now(UTC).isoformat(), NODES[1]
+    script = f"bridgectl attach; echo ended; {SCRIPT_UNTIL_GO}"
+    job = stack.submit(container_job(stack.images["small"], "echo hello"), f"-N{_NODES}", script=script)
+    eventually(lambda: "ended\n" in stack.output(job), 120, "the end of the training")
+    pid = stack.main_pid(node)
+    stack.exec(node, "kill", "-STOP", pid)
+    try:
+        stack.exec("login", "touch", f"{job.directory}/go", user=job.user)
+        eventually(lambda: not _pods(stack, job), 25, "no pod, while the other node's daemon stands still")
+    finally:
+        stack.exec(node, "kill", "-CONT", pid)
+    stack.await_end(job)
+    stack.await_idle(60)
+    mine = _asked(stack, since, node)
+    looks = [entry for entry in mine if _what(entry) == ("get", "pods") and f"-{job.id}-0-" in _uri(entry)]
+    assert len(looks) == 1 and looks[0]["responseStatus"]["code"] == 404
+    assert _never_shown(stack, mine, stack.epilog_began(node, job), looks[0])
+
+
+def _pods(stack: Stack, job: Job) -> list[dict[str, Any]]:
+    return stack.objects("pods", f"{wellknown.LABEL_JOB}={job.id}")
+
+
+def _asked(stack: Stack, since: str, node: str) -> list[_Entry]:
+    """What a node's daemon has asked since this moment (RFC 3339, UTC)."""
+    entries = audit.entries(_log(stack))
+    mine = [entry for entry in entries if entry["user"]["username"].endswith(f":{node}")]
+    return [entry for entry in mine if entry["requestReceivedTimestamp"] >= since]
+
+
+def _is_excused(began: float, never_shown: Callable[[_Entry], bool], entry: _Entry) -> bool:
+    late = audit.at(entry["requestReceivedTimestamp"]) - began >= _PATIENCE.get(_what(entry), math.inf)
+    return late or (_what(entry) == ("get", "pods") and never_shown(entry))
+
+
+def _never_shown(stack: Stack, mine: list[_Entry], began: float, look: _Entry) -> bool:
+    """Whether this pod was deleted before the watch of the node's epilog could have shown it."""
+    pod = look["objectRef"]["name"]
+    watches = [entry for entry in mine if entry["verb"] == "watch" and entry["stage"] == "ResponseStarted"]
+    shown = [audit.at(entry["stageTimestamp"]) for entry in watches if entry["objectRef"].get("name") == pod]
+    ended = [entry for agent in _ENDERS for entry in audit.entries(_log(stack), agent) if _ends(entry, pod)]
+    gone = max((audit.at(entry["requestReceivedTimestamp"]) for entry in ended), default=math.inf)
+    return gone < min((at for at in shown if at >= began), default=-math.inf)
+
+
+def _ends(entry: _Entry, pod: str) -> bool:
+    """Not one of a second ender, who finds nothing more."""
+    done = entry["responseStatus"].get("code") == 200
+    return done and _what(entry) == ("delete", "pods") and entry["objectRef"].get("name") == pod
+
+
+def _log(stack: Stack) -> Path:
+    return Path(stack.description["audit_log"])
+
+
+def _is_stream(entry: _Entry) -> bool:
     return entry["verb"] == "watch" or _what(entry)[1] == "pods/log"
 
 
-def _behind(began: float, entry: dict[str, Any]) -> float:
-    return audit.at(entry["requestReceivedTimestamp"]) - began
-
-
-def _what(entry: dict[str, Any]) -> tuple[str, str]:
+def _what(entry: _Entry) -> tuple[str, str]:
     of = entry["objectRef"]
     return entry["verb"], "/".join(filter(None, (of["resource"], of.get("subresource"))))
 
 
-def _uri(entry: dict[str, Any]) -> str:
+def _uri(entry: _Entry) -> str:
     return str(entry["requestURI"])
