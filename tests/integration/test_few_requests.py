@@ -3,9 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +13,12 @@ from bridge import wellknown
 
 from . import audit
 from .specs import SCRIPT_UNTIL_GO, container_job
-from .stack import NODES, Job, Stack, eventually
+from .stack import NODES, Stack, eventually
 
 _NODES = 2
-_ENDERS = (
-    "kube-controller-manager",
-    "kubelet",
-)  # of pods: the garbage collector, and the node for those with processes
+# Who takes pods away: the garbage collector, and the node's own, behind it, where processes are to end first.
+_ENDERS = ("kube-controller-manager", "kubelet")
+_UNTIL_ASKED_TO_END = "trap 'exit 0' TERM; sleep 600 & wait"  # longer than any test: the script ends before
 _PATIENCE = {  # seconds behind the epilog's beginning, as bridge/engine/crowd.py and wanted_release.py have them
     ("delete", "pytorchjobs"): 1.0,  # who has waited for the batch node deletes what that one should have deleted,
     ("delete", "pods"): 2.0,  # and its pod, where the garbage collector has not,
@@ -35,7 +32,7 @@ _Entry = dict[str, Any]
 def test_a_run_asks_for_nothing_that_it_was_told(stack: Stack, ends: str) -> None:
     since = datetime.now(UTC).isoformat()
     ours = ends == "by itself"
-    spec = container_job(stack.images["small"], "echo hello" if ours else "trap 'exit 0' TERM; sleep 600 & wait")
+    spec = container_job(stack.images["small"], "echo hello" if ours else _UNTIL_ASKED_TO_END)
     job = stack.run(spec, f"-N{_NODES}", script="exec bridgectl attach" if ours else "sleep 1")
     stack.await_idle(60)
     for rank, node in enumerate(NODES):
@@ -47,8 +44,8 @@ def test_a_run_asks_for_nothing_that_it_was_told(stack: Stack, ends: str) -> Non
         usual = usual if rank == 0 else {("patch", "pods"), ("get", "pytorchjobs")}
         looks = {("get", "pods")} if rank == 0 else set()  # at the pod before its log
         began = stack.epilog_began(node, job)
-        excused = partial(_is_excused, began, partial(_never_shown, stack, mine, began))
-        more = [entry for entry in named if _what(entry) not in usual | looks and not excused(entry)]
+        more = [entry for entry in named if _what(entry) not in usual | looks]
+        more = [entry for entry in more if not _is_late(began, entry) and not _is_untold(stack, mine, began, entry)]
         assert usual <= what.keys() and not more, (node, began, what, more)
         assert what[("get", "pytorchjobs")] == rank
         assert ("list", "pods") not in {_what(entry) for entry in mine}, "a proof is the beginning of a watch"
@@ -66,7 +63,8 @@ def test_a_node_that_comes_late_asks_once_for_its_pod_by_name(stack: Stack) -> N
     stack.exec(node, "kill", "-STOP", pid)
     try:
         stack.exec("login", "touch", f"{job.directory}/go", user=job.user)
-        eventually(lambda: not _pods(stack, job), 25, "no pod, while the other node's daemon stands still")
+        pods = f"{wellknown.LABEL_JOB}={job.id}"
+        eventually(lambda: not stack.objects("pods", pods), 25, "no pod, while the node's daemon stands still")
     finally:
         stack.exec(node, "kill", "-CONT", pid)
     stack.await_end(job)
@@ -74,11 +72,7 @@ def test_a_node_that_comes_late_asks_once_for_its_pod_by_name(stack: Stack) -> N
     mine = _asked(stack, since, node)
     looks = [entry for entry in mine if _what(entry) == ("get", "pods") and f"-{job.id}-0-" in _uri(entry)]
     assert len(looks) == 1 and looks[0]["responseStatus"]["code"] == 404
-    assert _never_shown(stack, mine, stack.epilog_began(node, job), looks[0])
-
-
-def _pods(stack: Stack, job: Job) -> list[dict[str, Any]]:
-    return stack.objects("pods", f"{wellknown.LABEL_JOB}={job.id}")
+    assert _is_untold(stack, mine, stack.epilog_began(node, job), looks[0])
 
 
 def _asked(stack: Stack, since: str, node: str) -> list[_Entry]:
@@ -88,14 +82,17 @@ def _asked(stack: Stack, since: str, node: str) -> list[_Entry]:
     return [entry for entry in mine if entry["requestReceivedTimestamp"] >= since]
 
 
-def _is_excused(began: float, never_shown: Callable[[_Entry], bool], entry: _Entry) -> bool:
-    late = audit.at(entry["requestReceivedTimestamp"]) - began >= _PATIENCE.get(_what(entry), math.inf)
-    return late or (_what(entry) == ("get", "pods") and never_shown(entry))
+def _is_late(began: float, entry: _Entry) -> bool:
+    """Whether the epilog had waited for long enough for what it does in place of others."""
+    return audit.at(entry["requestReceivedTimestamp"]) - began >= _PATIENCE.get(_what(entry), math.inf)
 
 
-def _never_shown(stack: Stack, mine: list[_Entry], began: float, look: _Entry) -> bool:
-    """Whether this pod was deleted before the watch of the node's epilog could have shown it."""
-    pod = look["objectRef"]["name"]
+def _is_untold(stack: Stack, mine: list[_Entry], began: float, entry: _Entry) -> bool:
+    """Whether this asks for a pod that was deleted before the watch of the node's epilog could have shown it."""
+    return _what(entry) == ("get", "pods") and _gone_unseen(stack, mine, began, entry["objectRef"]["name"])
+
+
+def _gone_unseen(stack: Stack, mine: list[_Entry], began: float, pod: str) -> bool:
     watches = [entry for entry in mine if entry["verb"] == "watch" and entry["stage"] == "ResponseStarted"]
     shown = [audit.at(entry["stageTimestamp"]) for entry in watches if entry["objectRef"].get("name") == pod]
     ended = [entry for agent in _ENDERS for entry in audit.entries(_log(stack), agent) if _ends(entry, pod)]
