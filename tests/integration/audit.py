@@ -1,7 +1,7 @@
 """What the nodes' daemons have asked of Kubernetes, as the API server's own log has it, beside what they may ask."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,12 @@ Asked = tuple[str, str, str, str]  # verb, API group, resource, scope
 
 def asked(log: Path, since: str) -> set[Asked]:
     """Everything that daemons have asked since this moment (RFC 3339, UTC), granted or not."""
-    of_nodes = (entry for entry in entries(log) if entry["user"].get("username", "").startswith(_NODE))
+    of_nodes = (entry for entry in entries(log) if who(entry).startswith(_NODE))
     return {_right(entry) for entry in of_nodes if entry["requestReceivedTimestamp"] >= since}
 
 
 def entries(log: Path, agent: str = _AGENT) -> Iterator[dict[str, Any]]:
-    """Everything that programs of this name have asked of objects. Whom the API server does not know (401) has no name
-    there."""
+    """Everything that programs of this name have asked of objects."""
     mark = f'"userAgent":"{agent}/'
     for file in log.parent.glob(f"{log.stem}*{log.suffix}"):  # it is rotated
         with file.open(encoding="utf-8") as lines:
@@ -32,6 +31,11 @@ def entries(log: Path, agent: str = _AGENT) -> Iterator[dict[str, Any]]:
                     entry = json.loads(line)
                     if "objectRef" in entry:
                         yield entry
+
+
+def who(entry: Mapping[str, Any]) -> str:
+    """The user's name; empty for one whom the API server does not know (401)."""
+    return str(entry["user"].get("username", ""))
 
 
 def at(stamp: str) -> float:

@@ -73,7 +73,7 @@ def used(stack: Stack, since: str) -> set[tuple[str, str]]:
     """What the approver has done with bridgectl, by the API server's audit log."""
     found = set()
     for entry in audit.entries(Path(stack.description["audit_log"])):
-        if entry["user"].get("username") == _NAME and entry["requestReceivedTimestamp"] >= since:
+        if audit.who(entry) == _NAME and entry["requestReceivedTimestamp"] >= since:
             assert entry["responseStatus"]["code"] < 400, entry
             of = entry["objectRef"]
             found.add((entry["verb"], "/".join(filter(None, (of["resource"], of.get("subresource"))))))

@@ -78,7 +78,7 @@ def test_a_node_that_comes_late_asks_once_for_its_pod_by_name(stack: Stack) -> N
 def _asked(stack: Stack, since: str, node: str) -> list[_Entry]:
     """What a node's daemon has asked since this moment (RFC 3339, UTC)."""
     entries = audit.entries(_log(stack))
-    mine = [entry for entry in entries if entry["user"]["username"].endswith(f":{node}")]
+    mine = [entry for entry in entries if audit.who(entry).endswith(f":{node}")]
     return [entry for entry in mine if entry["requestReceivedTimestamp"] >= since]
 
 

@@ -13,6 +13,7 @@ from tests.bench.passage import Way, way
 from tests.bench.samples import judge
 from tests.bench.world import World
 
+from . import audit
 from .stack import Stack
 
 pytestmark = pytest.mark.stack
@@ -53,7 +54,7 @@ def _asked(stood_by: Way) -> dict[str, Counter[str]]:
         name: Counter(
             f"{entry['verb']} {entry['objectRef']['resource']}"
             for entry in entries
-            if entry["user"]["username"].endswith(f":{node}")
+            if audit.who(entry).endswith(f":{node}")
         )
         for node, name in zip(passage.nodes, kept.REQUESTS, strict=True)
     }

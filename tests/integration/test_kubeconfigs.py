@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from . import audit
 from .rows import await_training, explained, hears
 from .specs import UNTIL_LET_GO, container_job
 from .stack import Stack, eventually
@@ -76,7 +77,7 @@ def asked(lines: Iterable[str]) -> dict[str, set[str]]:
         if f'"{_NAMESPACE}"' not in line:
             continue
         entry = json.loads(line)
-        who, what = entry["user"]["username"], entry.get("objectRef", {})
+        who, what = audit.who(entry), entry.get("objectRef", {})
         if who.startswith(_USERS) and what.get("namespace") == _NAMESPACE:
             subresource = f"/{what['subresource']}" if "subresource" in what else ""
             did.setdefault(who.removeprefix(_USERS), set()).add(f"{entry['verb']} {what['resource']}{subresource}")
@@ -84,15 +85,15 @@ def asked(lines: Iterable[str]) -> dict[str, set[str]]:
 
 
 def test_only_the_credential_of_a_namespace_acts_there(stack: Stack) -> None:
-    with Path(stack.description["audit_log"]).open() as audit:
-        audit.seek(0, os.SEEK_END)
+    with Path(stack.description["audit_log"]).open() as log:
+        log.seek(0, os.SEEK_END)
         with another_identity(stack), another_qos(stack), stack.configured(jobs=_RULES):
             jobs_run_there(stack)
             outlives_its_kubeconfig(stack)
             status = json.loads(stack.exec("compute1", "bridgectl", "status", "-o", "json"))
             assert status["connections"][f"Kubernetes in {_NAMESPACE}"]["fault"] == ""
             assert json.loads(stack.kubectl("-n", _NAMESPACE, "get", "pytorchjobs,pods", "-o", "json"))["items"] == []
-            did = asked(audit)
+            did = asked(log)
     assert set(did) == {f"{_TENANT}.{node}" for node in stack.nodes}, "the nodes' own credential has never tried"
     for what in ("create pytorchjobs", "patch pods", "get pods/log", "delete pytorchjobs", "watch pods"):
         assert what in did[f"{_TENANT}.compute1"], what

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.kube.rights import RIGHTS
-from tests.integration.audit import asked, complaints
+from tests.integration.audit import asked, complaints, who
 
 _NODE = "system:serviceaccount:slurm-k8s-bridge:compute1"
 
@@ -48,6 +48,11 @@ def test_what_daemons_ask_is_told_by_verb_resource_and_scope(tmp_path: Path) -> 
     assert not asked(log, "2026-11-22T07:00")
     assert all("nobody asks it" in line for line in complaints(used))
     assert len(complaints(used)) == len(RIGHTS) - len(used)
+
+
+def test_whom_the_api_server_does_not_know_has_no_name() -> None:
+    assert who(entry("list", "secrets") | {"user": {}}) == ""
+    assert who(entry("list", "secrets")) == _NODE
 
 
 def test_what_is_asked_and_not_granted_is_a_complaint() -> None:

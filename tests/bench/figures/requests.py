@@ -31,7 +31,7 @@ def measuring(world: World) -> Iterator[Round]:
             asked = stood_by.asked(passage)
             found: dict[str, list[float]] = {}
             for node, name in zip(passage.nodes, _OWN_LOOKS, strict=True):
-                mine = [entry for entry in asked if entry["user"]["username"].endswith(f":{node}")]
+                mine = [entry for entry in asked if audit.who(entry).endswith(f":{node}")]
                 found |= _counted(name, mine, changed, passage.name)
             ungated = naive.ungated(another(passage.workload, number), passage.nodes)
             return {**found, **_counted("kubectl", _kubectl(world, ungated), changed, ungated["metadata"]["name"])}
