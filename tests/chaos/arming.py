@@ -123,7 +123,7 @@ class Arming:
         a place one alone: a kill there would come before any answer that fails, each time."""
         counts = {name: count + self._before.get(name, 0) for name, count in self.struck.items()}
         keys = {
-            name: self._chance.random() ** (1 + count)
+            name: self._chance.random() ** (1 / self._weight(count))
             for name, count in counts.items()
             if self._is_sought(name, count) and not self._rests_at(node, name)
         }
@@ -134,6 +134,11 @@ class Arming:
                 drawn[place_of(name)] = name
                 silencing += silences_daemon(name)
         return list(drawn.values())[:_AT_ONCE]
+
+    def _weight(self, count: int) -> float:
+        """Of one that has struck so often. Where places are sought, the square of what is missing there: what most runs
+        come to had its hundred long before the few others, and until then it took the daemon from those."""
+        return (self._mix.enough - count) ** 2 if self._mix.seeks else 1 / (1 + count)
 
     @property
     def _silencing_at_once(self) -> int:

@@ -88,7 +88,7 @@ _MEMORY = replace(
     patient=0.7,
     # A job without a spec is looked for behind no daemon's end, where another kill would be one too many.
     kinds={Kind.SUCCESS: 13, Kind.FAILURE: 20, Kind.CANCEL: 40, Kind.REQUEUE: 7, Kind.NO_SPEC: 20},
-    harms={Harm.JOURNAL_LOST: 2, Harm.COLLECTOR: 2, Harm.OPERATOR: 10, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 5},
+    harms={Harm.JOURNAL_LOST: 2, Harm.COLLECTOR: 4, Harm.OPERATOR: 10, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 5},
     seeks=frozenset(
         {
             "hook.daemon.tell",

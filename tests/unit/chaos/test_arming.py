@@ -1,5 +1,6 @@
 """Which failpoints come next."""
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -207,6 +208,18 @@ def test_what_has_struck_in_earlier_pieces_waits(hand: Hand, now: list[float]) -
         one.turn()
         assert len(seldom & set(hand.armed)) > len(hand.armed) // 2
         now[0] += 10
+
+
+def test_of_those_sought_what_is_missing_most_comes_first(hand: Hand, now: list[float]) -> None:
+    mix = MIXES["memory"]
+    first, later = "kill-before-kubernetes.delete_pod", "kill-before-reply.line"
+    sought = [name for name in names() if place_of(name) in mix.seeks]
+    one = arming(hand, before=dict.fromkeys(sought, mix.enough - 10) | {first: mix.enough - 70}, mix=mix)
+    for _ in range(200):
+        one.turn()
+        now[0] += 10
+    armed = Counter(name for told in hand.told for name in told[1:])
+    assert armed[first] > 150 and 5 < armed[later] < 50
 
 
 def test_what_has_struck_often_enough_is_armed_no_more(hand: Hand, now: list[float]) -> None:
