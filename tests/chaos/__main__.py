@@ -10,9 +10,10 @@ from pathlib import Path
 
 from . import leaving
 from .mixes import MIXES, USUAL
-from .piece import commit, reports, run, stack_up
+from .piece import commit, reports, run
 from .plan import Pace
 from .summary import page
+from .taking import taken
 
 
 def main() -> int:
@@ -26,7 +27,7 @@ def main() -> int:
     parser.add_argument("--faults", type=float, help="seconds between two, on average; the mix has its own")
     parser.add_argument("--failpoints", type=float, help="the same, on each node")
     asked = parser.parse_args()
-    stack, product, mix = stack_up(), commit(), MIXES[asked.mix]
+    product, mix = commit(), MIXES[asked.mix]
     pace = Pace(
         mix.pace.faults if asked.faults is None else asked.faults,
         mix.pace.failpoints if asked.failpoints is None else asked.failpoints,
@@ -34,7 +35,8 @@ def main() -> int:
     )
     wanted = {"mix": mix.name, "seed": asked.seed, "lifecycles": asked.lifecycles}
     if not any(wanted.items() <= done.items() for done in reports(asked.out, product)):
-        print(run(stack, asked.seed, asked.lifecycles, asked.out, pace, product, mix), flush=True)
+        with taken() as stack:
+            print(run(stack, asked.seed, asked.lifecycles, asked.out, pace, product, mix), flush=True)
     done = reports(asked.out, product)
     print("\n".join(page(done)))
     return 1 if any(report["violations"] for report in done) else 0

@@ -15,9 +15,10 @@ from typing import Any
 from . import leaving
 from .arming import names, place_of
 from .mixes import ENOUGH, MIXES, USUAL
-from .piece import commit, reports, run, stack_up
+from .piece import commit, reports, run
 from .plan import Mix
 from .summary import page
+from .taking import taken
 
 LIFECYCLES = 10_000
 _PIECE = 1000  # which no mix needs an hour for
@@ -34,12 +35,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="at least; each piece has its own, above those that count")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
-    stack, product = stack_up(), commit()  # which is not asked again: the checkout may go on
+    product = commit()  # which is not asked again: the checkout may go on
     while (mix := next_mix(done := reports(asked.out, product))) and not any(map(_broken, done)):
         leaving.leave_if_asked()
         seed = max([asked.seed, *(report["seed"] + 1 for report in done)])
         print(f"\n{_PIECE} lifecycles of the mix {mix.name}, seed {seed}", flush=True)
-        print(run(stack, seed, _PIECE, asked.out, product=product, mix=mix), flush=True)
+        with taken() as stack:
+            print(run(stack, seed, _PIECE, asked.out, product=product, mix=mix), flush=True)
     print("\n".join(page(done)))
     for report in filter(_broken, done):
         print(_GOES_NO_FURTHER.format(**report, out=asked.out))

@@ -4,7 +4,6 @@ import json
 import pickle
 import shutil
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.integration.stack import STACK, Stack
+from tests.integration.stack import Stack
 
 from .arming import Arming
 from .driver import Driver
@@ -69,12 +68,6 @@ class Report:
             f"{len(self.violations)} violations",
         ]
         return "\n".join(lines)
-
-
-def stack_up() -> Stack:
-    """That of this checkout, which is started if it is not up."""
-    subprocess.run([STACK, "up"], check=True, stdout=sys.stderr)
-    return Stack(Stack.describe())
 
 
 def run(

@@ -1,6 +1,7 @@
 """A long run is done in pieces, until nothing is missing."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]
         return f"report {seed}"
 
     monkeypatch.setattr(long_run, "run", run)
-    monkeypatch.setattr(long_run, "stack_up", lambda: "stack")
+    monkeypatch.setattr(long_run, "taken", lambda: nullcontext("stack"))
     monkeypatch.setattr(long_run, "commit", lambda: "abc1234")
     monkeypatch.setattr(long_run, "reports", lambda _out, _of: list(done))
     monkeypatch.setattr(long_run, "page", lambda found: [f"{len(found)} pieces"])
