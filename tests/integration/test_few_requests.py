@@ -12,13 +12,12 @@ import pytest
 from bridge import wellknown
 
 from . import audit
-from .specs import SCRIPT_UNTIL_GO, container_job
+from .specs import SCRIPT_UNTIL_GO, UNTIL_LET_GO, container_job
 from .stack import NODES, Stack, eventually
 
 _NODES = 2
 # Who takes pods away: the garbage collector, and the node's own, behind it, where processes are to end first.
 _ENDERS = ("kube-controller-manager", "kubelet")
-_UNTIL_ASKED_TO_END = "trap 'exit 0' TERM; sleep 600 & wait"  # longer than any test: the script ends before
 _PATIENCE = {  # seconds behind the epilog's beginning, as bridge/engine/crowd.py and wanted_release.py have them
     ("delete", "pytorchjobs"): 1.0,  # who has waited for the batch node deletes what that one should have deleted,
     ("delete", "pods"): 2.0,  # and its pod, where the garbage collector has not,
@@ -28,13 +27,14 @@ _PATIENCE = {  # seconds behind the epilog's beginning, as bridge/engine/crowd.p
 _Entry = dict[str, Any]
 
 
-@pytest.mark.parametrize("ends", ["by itself", "by its script"])
-def test_a_run_asks_for_nothing_that_it_was_told(stack: Stack, ends: str) -> None:
+@pytest.mark.parametrize(
+    ("training", "script"),
+    [("echo hello", "exec bridgectl attach"), (UNTIL_LET_GO, "true")],
+    ids=["ends by itself", "ends with its script"],
+)
+def test_a_run_asks_for_nothing_that_it_was_told(stack: Stack, training: str, script: str) -> None:
     since = datetime.now(UTC).isoformat()
-    ours = ends == "by itself"
-    spec = container_job(stack.images["small"], "echo hello" if ours else _UNTIL_ASKED_TO_END)
-    job = stack.run(spec, f"-N{_NODES}", script="exec bridgectl attach" if ours else "sleep 1")
-    stack.await_idle(60)
+    job = stack.run(container_job(stack.images["small"], training), f"-N{_NODES}", script=script)
     for rank, node in enumerate(NODES):
         mine = _asked(stack, since, node)
         named = [entry for entry in mine if f"-{job.id}-0" in json.dumps(entry) and not _is_stream(entry)]
@@ -68,7 +68,6 @@ def test_a_node_that_comes_late_asks_once_for_its_pod_by_name(stack: Stack) -> N
     finally:
         stack.exec(node, "kill", "-CONT", pid)
     stack.await_end(job)
-    stack.await_idle(60)
     mine = _asked(stack, since, node)
     looks = [entry for entry in mine if _what(entry) == ("get", "pods") and f"-{job.id}-0-" in _uri(entry)]
     assert len(looks) == 1 and looks[0]["responseStatus"]["code"] == 404
