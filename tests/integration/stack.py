@@ -433,14 +433,17 @@ class Stack:
 
     def epilog_answered(self, node: str, job: Job) -> float:
         """When the epilog of a job was answered on a node, in seconds since the epoch."""
-        answers = [e for e in self.daemon_log(node, job) if e["event"] == "hook_answered" and e["phase"] == "epilog"]
-        assert [answer["exit"] for answer in answers] == [0], answers
-        return _moment(answers[0])
+        return _moment(self._epilog_answer(node, job))
 
     def epilog_began(self, node: str, job: Job) -> float:
-        """When the epilog of a job first asked on a node."""
-        arrived = [e for e in self.daemon_log(node, job) if e["event"] == "hook_arrived" and e["phase"] == "epilog"]
-        return _moment(arrived[0])
+        """When that epilog had come, from where the daemon counts: its line of that is some milliseconds late."""
+        answer = self._epilog_answer(node, job)
+        return _moment(answer) - float(answer["seconds"])
+
+    def _epilog_answer(self, node: str, job: Job) -> dict[str, Any]:
+        answers = [e for e in self.daemon_log(node, job) if e["event"] == "hook_answered" and e["phase"] == "epilog"]
+        assert [answer["exit"] for answer in answers] == [0], answers
+        return answers[0]
 
     def kill_daemon(self, node: str) -> None:
         """kill -9, and wait until systemd has started the next one."""
