@@ -24,9 +24,11 @@ boot_id() {
     mount --bind /run/boot-id /proc/sys/kernel/random/boot_id
 }
 
+# A device is known by its number, and a container may have few: that of /dev/full is the one which no program holds by
+# the way. With that of /dev/null whatever an earlier job left would hold a GPU.
 devices() {
     for index in 0 1; do
-        [ -e "/dev/fakegpu$index" ] || mknod -m 0666 "/dev/fakegpu$index" c 1 3
+        [ -e "/dev/fakegpu$index" ] || mknod -m 0666 "/dev/fakegpu$index" c 1 7
     done
     # kubelet and containerd look for it; some engines do not hand it on.
     [ -e /dev/kmsg ] || ln -s /dev/null /dev/kmsg
