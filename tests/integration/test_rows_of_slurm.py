@@ -83,7 +83,7 @@ def test_jobs_of_nobody_and_of_somebody_else(stack: Stack) -> None:
     story = explained(stack, unknown)
     assert (story["row"], story["verdict"]) == ("job-unknown", "gone")
     stack.sh("compute1", epilog(unknown))
-    theirs = stack.submit(None, *_ON, "compute2", "--comment=mine", script="sleep 600", user="other")
+    theirs = stack.submit(None, *_ON, "compute2", "--comment=mine", script="exec sleep 600", user="other")
     stack.await_state(theirs, "RUNNING")
     ours = replace(theirs, user="ml", directory=directory)
     stack.sh("compute2", prolog(stack, "compute2", ours))
