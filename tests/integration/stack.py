@@ -31,7 +31,14 @@ for process in /proc/[0-9]*; do
         touch $process/root/tmp/let-go && echo $process
 done 2>/dev/null; true
 """
-_ERRORS_OF_SLURMD = "grep -h error: /var/log/slurm/slurmd.log | tail -n 5 || true"
+# What a node says of itself, where Slurm waits for it in vain.
+_LAST_WORDS = """
+bridgectl status 2>&1 | tail -n +3
+grep -h error: /var/log/slurm/slurmd.log | tail -n 5
+journalctl -u slurm-k8s-bridge -n 5 --no-pager -o cat | cut -c1-300
+journalctl -u kubelet -u containerd -n 300 --no-pager -o cat | grep slurm-jobs/ | tail -n 5 | cut -c1-300
+true
+"""
 _PERIOD = 0.1  # seconds between two looks at something that sends no event
 
 
@@ -290,13 +297,24 @@ class Stack:
         eventually(lambda: self.show(job).get("JobState") == state, seconds, f"job {job.id} {state}")
 
     def await_idle(self, seconds: float = 15) -> None:
-        """Until both nodes are idle, none drained; fails with what Slurm says of each, and slurmd of itself."""
+        """Until both nodes are idle, none drained; fails with what Slurm says of each, what those that are not idle say
+        of themselves, and which pods are left."""
         try:
             eventually(lambda: set(self.node_states().values()) == {"idle"}, seconds, "idle nodes")
         except AssertionError as error:
-            told = [self.exec("login", "sinfo", "-h", "-N", "-o", "%N %T: %E")]
-            told += [self.sh(node, _ERRORS_OF_SLURMD) for node in self.nodes]
+            # Each node once, however many partitions it is in.
+            said = dict.fromkeys(self.exec("login", "sinfo", "-h", "-N", "-o", "%N %T: %E").splitlines())
+            told = [*said, self._pods_left()]
+            late = [node for node, state in self.node_states().items() if state != "idle"]
+            told += [f"{node}:\n{self.sh(node, _LAST_WORDS, check=False)}" for node in late]
             raise AssertionError("\n".join([str(error), *told])) from None
+
+    def _pods_left(self) -> str:
+        columns = "custom-columns=POD:.metadata.name,NODE:.spec.nodeName,DELETED:.metadata.deletionTimestamp"
+        columns += ",CONTAINERS:.status.containerStatuses[*].state,INIT:.status.initContainerStatuses[*].state"
+        words = self.kubectl_command("--request-timeout=5s", "-n", self.namespace, "get", "pods", "-o", columns)
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
 
     def node_states(self) -> dict[str, str]:
         """Slurm's state of each node."""
