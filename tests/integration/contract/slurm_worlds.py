@@ -88,8 +88,8 @@ class RealSlurm:
     def running_array(self, size: int, comment: str) -> Sequence[int]:
         words = ["--parsable", f"--array=0-{size - 1}", "--cpus-per-task=1", "--mem=10", "--chdir=/tmp"]
         words += ["--output=/dev/null", f"--comment={comment}", "--wrap=exec sleep 300"]
-        # With `exec`: proctrack/linuxproc kills whom it finds in /proc, and a scancel that comes while the script begins
-        # may miss what that has just forked.
+        # With `exec`: a script that is cancelled while it begins may have forked what proctrack/linuxproc does not
+        # find in /proc yet, and does not kill.
         array = self._login("sbatch", *words)
         self._arrays.append(array)
         return eventually(lambda: self._running(array, size), "the array runs", 120)
