@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,10 +12,9 @@ from typing import TextIO
 
 from tests.integration.stack import STACK, Stack
 
-_AT_WORK = "at work\n"
 _TAKEN = (
     "another chaos is at work on the stack of this checkout, and two would break each other's laws: wait for its end, "
-    "or have it put the stack back and end: pkill -TERM -f '^python -m tests.chaos'"
+    "or have it put the stack back and end: kill {pid}"
 )
 _LEFT = "a chaos was killed at its work on this stack, and its nodes are as that left them: the stack is made anew"
 
@@ -24,14 +24,14 @@ def taken() -> Iterator[Stack]:
     """The stack as long as this lasts, started if it is not up. Raises SystemExit where another one has it."""
     if before := _folder():
         with _mark(before) as mark:
-            is_left = mark.read() == _AT_WORK
+            is_left = bool(_read(mark))
         if is_left:
             print(_LEFT, file=sys.stderr, flush=True)
             subprocess.run([STACK, "down"], check=True, stdout=sys.stderr)
     subprocess.run([STACK, "up"], check=True, stdout=sys.stderr)
     stack = Stack(Stack.describe())
     with _mark(Path(str(stack.description["run_dir"]))) as mark:
-        _write(mark, _AT_WORK)
+        _write(mark, str(os.getpid()))
         try:
             yield stack
         except (KeyboardInterrupt, SystemExit):  # asked to leave, with everything put back
@@ -48,14 +48,18 @@ def _folder() -> Path | None:
 
 @contextmanager
 def _mark(folder: Path) -> Iterator[TextIO]:
-    """The file that says whether a chaos is at work there, for nobody else."""
+    """The file that says which process is at work there, empty where none is; for nobody else."""
     with (folder / "chaos").open("a+", encoding="utf-8") as mark:
         try:
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            sys.exit(_TAKEN)
-        mark.seek(0)
+            sys.exit(_TAKEN.format(pid=_read(mark)))
         yield mark
+
+
+def _read(mark: TextIO) -> str:
+    mark.seek(0)
+    return mark.read()
 
 
 def _write(mark: TextIO, text: str) -> None:
