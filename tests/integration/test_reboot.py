@@ -18,8 +18,7 @@ def test_a_node_that_reboots_is_handed_on_only_after_it_is_proven_free(stack: St
     )
     eventually(lambda: stack.output(training).count("first") == 2, 60, "training")
     stack.registry({"mode": "hang"})
-    # Another user's: the files that stand for GPUs here are /dev/null, which every process of the same user holds.
-    waiting = stack.submit(always_pulled(stack.images["small"], "echo done"), "-N2", "-c1", user="other")
+    waiting = stack.submit(always_pulled(stack.images["small"], "echo done"), "-N2", "-c1")
     eventually(lambda: len(stack.names("pods")) == 4, 30, "pods waiting for their image")
     assert stack.show(waiting)["Reason"] == "Prolog"
 
