@@ -23,21 +23,14 @@ _LEFT = "a chaos was killed at its work on this stack, and its nodes are as that
 def taken() -> Iterator[Stack]:
     """The stack as long as this lasts, started if it is not up. Raises SystemExit where another one has it."""
     if before := _folder():
-        with _mark(before) as mark:
-            is_left = bool(_read(mark))
-        if is_left:
-            print(_LEFT, file=sys.stderr, flush=True)
-            subprocess.run([STACK, "down"], check=True, stdout=sys.stderr)
+        with _alone(before) as killed:
+            if killed:
+                print(_LEFT, file=sys.stderr, flush=True)
+                subprocess.run([STACK, "down"], check=True, stdout=sys.stderr)
     subprocess.run([STACK, "up"], check=True, stdout=sys.stderr)
     stack = Stack(Stack.describe())
-    with _mark(Path(str(stack.description["run_dir"]))) as mark:
-        _write(mark, str(os.getpid()))
-        try:
-            yield stack
-        except (KeyboardInterrupt, SystemExit):  # asked to leave, with everything put back
-            _write(mark, "")
-            raise
-        _write(mark, "")
+    with _alone(Path(str(stack.description["run_dir"]))):
+        yield stack
 
 
 def _folder() -> Path | None:
@@ -47,14 +40,22 @@ def _folder() -> Path | None:
 
 
 @contextmanager
-def _mark(folder: Path) -> Iterator[TextIO]:
-    """The file that says which process is at work there, empty where none is; for nobody else."""
+def _alone(folder: Path) -> Iterator[str]:
+    """With nobody else on the stack of this folder. A file has the process that is at work there, and is empty where
+    none is: which one was killed at its work before, or ''."""
     with (folder / "chaos").open("a+", encoding="utf-8") as mark:
         try:
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             sys.exit(_TAKEN.format(pid=_read(mark)))
-        yield mark
+        killed = _read(mark)
+        _write(mark, str(os.getpid()))
+        try:
+            yield killed
+        except (KeyboardInterrupt, SystemExit):  # asked to leave, with everything put back
+            _write(mark, "")
+            raise
+        _write(mark, "")
 
 
 def _read(mark: TextIO) -> str:
