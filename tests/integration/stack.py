@@ -33,7 +33,7 @@ done 2>/dev/null; true
 """
 # What a node says of itself, where Slurm waits for it in vain.
 _LAST_WORDS = """
-bridgectl status 2>&1 | tail -n +3
+timeout 10 bridgectl status 2>&1 | tail -n +3
 grep -h error: /var/log/slurm/slurmd.log | tail -n 5
 journalctl -u slurm-k8s-bridge -n 5 --no-pager -o cat | cut -c1-300
 journalctl -u kubelet -u containerd -n 300 --no-pager -o cat | grep slurm-jobs/ | tail -n 5 | cut -c1-300
