@@ -9,7 +9,8 @@ from bridge.kube.api import Kubernetes, Object
 from bridge.kube.client import KubernetesClient
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.kubernetes import FakeKubernetes
-from tests.integration.contract.running import eventually, run
+from tests.integration.contract.running import run
+from tests.integration.stack import eventually
 
 
 class World(Protocol):
@@ -76,7 +77,7 @@ class RealWorld:
         there = ("--namespace", self.namespace)
         run(*self._kubectl, *there, "create", "quota", "q", f"--hard=count/pytorchjobs.kubeflow.org={limit}")
         known = (*there, "get", "quota", "q", "-o", "jsonpath={.status.used}")
-        eventually(lambda: run(*self._kubectl, *known), "the quota", 90)
+        eventually(lambda: run(*self._kubectl, *known), 90, "the quota")
 
     def close(self) -> None:
         self._client.close()

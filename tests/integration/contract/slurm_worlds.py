@@ -11,7 +11,8 @@ from bridge.config.servers import Slurmrest
 from bridge.slurmrest.api import Credential, SlurmRest
 from bridge.slurmrest.client import SlurmRestClient
 from tests.fakes.slurmrest import FakeSlurmRest, a_job
-from tests.integration.contract.running import eventually, run
+from tests.integration.contract.running import run
+from tests.integration.stack import eventually
 
 
 class Slurm(Protocol):
@@ -92,7 +93,7 @@ class RealSlurm:
         # find in /proc yet, and does not kill.
         array = self._login("sbatch", *words)
         self._arrays.append(array)
-        return eventually(lambda: self._running(array, size), "the array runs", 120)
+        return eventually(lambda: self._running(array, size), 120, "the array runs")
 
     def an_operator(self) -> Credential:
         self._set_admin_level("Operator")

@@ -11,7 +11,7 @@ from bridge.job.gate import opening
 from bridge.job.pods import pod_facts
 from bridge.kube.api import Change, Kubernetes, Object, Observation, Selector
 from tests.integration.contract.kubernetes_worlds import World, workload
-from tests.integration.contract.running import eventually
+from tests.integration.stack import eventually
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def until(observations: Iterator[Observation], change: Change, name: str) -> Obj
 
 def worker_of(kube: Kubernetes, namespace: str, name: str) -> Object:
     """The worker, as soon as the operator has made it."""
-    found = eventually(lambda: kube.list_pods(namespace, Selector(name=f"{name}-worker-0")), "the worker")
+    found = eventually(lambda: kube.list_pods(namespace, Selector(name=f"{name}-worker-0")), 60, "the worker")
     return found[0]
 
 
@@ -70,7 +70,7 @@ def test_a_survey_shows_the_metadata_of_the_selected(world: World) -> None:
     made = kube.create_workload(namespace, workload(world, "w", "true", labels={"a": "1"}))
     kube.create_workload(namespace, workload(world, "v", "true"))
     # It may be a moment behind.
-    (found,) = eventually(lambda: kube.survey_workloads(namespace, {"a": "1"}), "the workload")
+    (found,) = eventually(lambda: kube.survey_workloads(namespace, {"a": "1"}), 60, "the workload")
     assert found["metadata"]["uid"] == made["metadata"]["uid"]
     assert found["metadata"]["labels"] == {"a": "1"}
     assert "spec" not in found
@@ -139,7 +139,7 @@ def test_a_gate_opens_only_for_the_pod_that_is_meant(world: World) -> None:
     kube.patch_pod(namespace, facts.name, patch)
     with pytest.raises(Invalid):
         kube.patch_pod(namespace, facts.name, patch)
-    bound = eventually(lambda: kube.list_pods(namespace, Selector(node=world.node)), "the binding")
+    bound = eventually(lambda: kube.list_pods(namespace, Selector(node=world.node)), 60, "the binding")
     assert [pod["metadata"]["uid"] for pod in bound] == [facts.uid]
     assert bound[0]["metadata"]["annotations"]["slurm-k8s-bridge/nodes"] == world.node
 

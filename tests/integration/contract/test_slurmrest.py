@@ -3,8 +3,8 @@
 import pytest
 
 from bridge.errors import Forbidden, NotFound, Unauthenticated
-from tests.integration.contract.running import eventually
 from tests.integration.contract.slurm_worlds import Slurm
+from tests.integration.stack import eventually
 
 
 def test_a_job_is_read(slurm: Slurm) -> None:
@@ -37,7 +37,7 @@ def test_one_element_is_cancelled(slurm: Slurm, chosen: int) -> None:
     elements = slurm.running_array(3, "c")
     victim = slurm.rest.job(slurm.ml, elements[chosen])
     slurm.rest.cancel(slurm.ml, victim)
-    eventually(lambda: "CANCELLED" in slurm.rest.job(slurm.ml, victim.job_id).states, "the cancellation")
+    eventually(lambda: "CANCELLED" in slurm.rest.job(slurm.ml, victim.job_id).states, 60, "the cancellation")
     rest = [slurm.rest.job(slurm.ml, element) for element in elements if element != victim.job_id]
     assert all("RUNNING" in job.states for job in rest)
     slurm.rest.cancel(slurm.ml, victim)
@@ -91,4 +91,4 @@ def test_an_operator_tells_lengthens_and_ends_jobs_and_drains_no_node(slurm: Slu
     with pytest.raises(Forbidden):
         slurm.rest.drain(operator, "compute2", "theirs")
     slurm.rest.cancel(operator, job)
-    eventually(lambda: "CANCELLED" in slurm.rest.job(slurm.ml, element).states, "the cancellation")
+    eventually(lambda: "CANCELLED" in slurm.rest.job(slurm.ml, element).states, 60, "the cancellation")
