@@ -5,8 +5,7 @@ import re
 import subprocess
 import threading
 import time
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.request import Request, urlopen
 
+from .bridge_toml import changed
 from .pod_watch import OPTIONS, PodWatch
 
 STACK = Path(__file__).parent.parent / "stack" / "stack"
@@ -54,29 +54,6 @@ def eventually(look: Callable[[], T], seconds: float, what: str) -> T:
         if time.monotonic() > end:
             raise AssertionError(f"{what}: not within {seconds:.0f} s; last seen: {answer!r}")
         time.sleep(max(_PERIOD, time.monotonic() - began))
-
-
-def _merged(old: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    sections = {name: {**old.get(name, {}), **value} for name, value in changes.items() if isinstance(value, dict)}
-    return {name: value for name, value in {**old, **changes, **sections}.items() if value is not None}
-
-
-def _toml(keys: Mapping[str, Any]) -> str:
-    """A file of keys and of sections; what a section holds is written on one line."""
-    sections = {name: value for name, value in keys.items() if isinstance(value, dict)}
-    lines = [f"{name} = {_toml_value(value)}" for name, value in keys.items() if name not in sections]
-    for name, section in sections.items():
-        lines += [f"[{name}]", *(f"{json.dumps(key)} = {_toml_value(value)}" for key, value in section.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _toml_value(value: object) -> str:
-    """A JSON string, number or switch is TOML, too."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml_value(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml_value, value)) + "]"
-    return json.dumps(value)
 
 
 @dataclass
@@ -360,7 +337,7 @@ class Stack:
         before = {node: self.exec(node, "cat", _CONFIG) for node in nodes or self.nodes}
         try:
             for node, text in before.items():
-                self._configure(node, _toml(_merged(tomllib.loads(text), changes)))
+                self._configure(node, changed(text, changes))
             yield
         finally:
             for node, text in before.items():
