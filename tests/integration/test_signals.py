@@ -21,7 +21,10 @@ def cancel(stack: Stack, job: Job, *options: str) -> None:
 
 
 def said(stack: Stack, job: Job, words: str) -> None:
-    eventually(lambda: words in stack.output(job), 90, f"{words!r} in the output of job {job.id}")
+    try:
+        eventually(lambda: words in stack.output(job), 90, f"{words!r} in the output of job {job.id}")
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{stack.output(job)}") from None
 
 
 def ended(stack: Stack, jobs: Iterable[Job]) -> None:
