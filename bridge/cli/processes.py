@@ -2,16 +2,23 @@
 
 A process that neither handles nor blocks a signal ends by it: a launcher that knows nothing of SIGUSR1 must not be
 taken down by a checkpoint that is asked of its workers. So nobody is sent what they are not prepared for.
+
+Blocking counts where it lasts alone: the C library blocks every signal for as long as it forks, and whoever is sent one
+just then ends by it behind the fork. A child that has not called exec yet, with the handlers of its parent, is nobody
+to ask for a checkpoint either.
 """
 
 import os
 import signal
+import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
 _SANDBOX = "pause"  # it holds the pod's namespaces, handles SIGINT, and ends the pod by it
+_LASTING = 0.2  # seconds: twice the period in which a pod that has used up its CPU limit may stand still in a fork
+_WAITING = "do_sigtimedwait"  # where the kernel has a thread that is in sigwait()
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,10 @@ def send(pods: Collection[str], number: signal.Signals, proc: Path = _PROC) -> S
     """
     names = [name for uid in pods for name in (f"pod{uid}", f"pod{uid.replace('-', '_')}")]
     found = list(_of_pods(names, proc))
-    return Sent(sum(_sent(process, number) for process in found), len(found))
+    prepared = [process for process in found if _is_prepared(process, number)]
+    if prepared:
+        time.sleep(_LASTING)
+    return Sent(sum(_sent(process, number) for process in prepared if _is_prepared(process, number)), len(found))
 
 
 def _of_pods(names: Collection[str], proc: Path) -> Iterator[Path]:
@@ -41,8 +51,6 @@ def _of_pods(names: Collection[str], proc: Path) -> Iterator[Path]:
 
 
 def _sent(process: Path, number: signal.Signals) -> bool:
-    if not _is_prepared(process, number):
-        return False
     try:
         os.kill(int(process.name), number)
     except (ProcessLookupError, PermissionError):
@@ -51,11 +59,18 @@ def _sent(process: Path, number: signal.Signals) -> bool:
 
 
 def _is_prepared(process: Path, number: signal.Signals) -> bool:
-    """Whether it has a handler, or every thread of it blocks the signal, to wait for it."""
-    threads = [_masks(thread / "status") for thread in _listed(process / "task")]
+    """Whether it has a handler, or every thread of it blocks the signal, to wait for it; not those that wait just now:
+    the kernel takes the signals that are awaited off the mask for so long.
+
+    A lone thread that waits is not prepared: for what it waits is not shown, and those that do (tini, dumb-init) pass
+    on what they are sent, to children whom it may end.
+    """
     bit = 1 << (number - 1)
-    caught = any(thread.get("SigCgt", 0) & bit for thread in threads)
-    return caught or (bool(threads) and all(thread.get("SigBlk", 0) & bit for thread in threads))
+    masks = {thread: _masks(thread / "status") for thread in _listed(process / "task")}
+    if any(mask.get("SigCgt", 0) & bit for mask in masks.values()):
+        return True
+    others = [mask for thread, mask in masks.items() if not _text(thread / "wchan").startswith(_WAITING)]
+    return bool(others) and all(mask.get("SigBlk", 0) & bit for mask in others)
 
 
 def _masks(status: Path) -> dict[str, int]:

@@ -11,19 +11,26 @@ from pathlib import Path
 import pytest
 
 from bridge.cli.processes import Sent, send
+from tests.unit.engine.node import eventually
 
 _POD = "0d9b1f7a-9f0e-4f43-8d9d-7f6c3f1f0a11"
-_WAITS = "import signal, sys; {setup}; print('ready', flush=True); signal.pause()"
+_LIVES = "import os, signal, sys, threading; {setup}; print('ready', flush=True); {then}"
 _HANDLES = "signal.signal(signal.SIGUSR1, lambda *_: sys.exit(7))"
 _BLOCKS = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])"
 _IGNORES = "signal.signal(signal.SIGUSR1, signal.SIG_IGN)"
+_AWAITS = "signal.sigwait([signal.SIGUSR1]) and os._exit(7)"
+# Until it is told that it has forked.
+_A_WHILE = "sys.stdin.readline(); {no_more}; print('no more', flush=True); signal.pause()"
+_BLOCKS_NO_MORE = _A_WHILE.format(no_more="signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])")
+_HANDLES_NO_MORE = _A_WHILE.format(no_more="signal.signal(signal.SIGUSR1, signal.SIG_DFL)")
 
 
 @contextmanager
-def process(setup: str) -> Iterator["subprocess.Popen[str]"]:
+def process(setup: str, then: str = "signal.pause()") -> Iterator["subprocess.Popen[str]"]:
     """A real process that has come so far."""
-    words = [sys.executable, "-c", _WAITS.format(setup=setup)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as made:
+    words = [sys.executable, "-c", _LIVES.format(setup=setup, then=then)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as made:
         assert made.stdout is not None and made.stdout.readline() == "ready\n"
         try:
             yield made
@@ -57,6 +64,42 @@ def test_who_blocks_it_to_wait_for_it_has_it(tmp_path: Path) -> None:
         assert send([_POD], signal.SIGUSR1, shown(tmp_path, worker.pid, f"/pod{_POD}/a1")) == Sent(1, 1)
 
 
+def test_who_waits_for_it_beside_threads_that_block_it_has_it(tmp_path: Path) -> None:
+    beside = f"threading.Thread(target=lambda: {_AWAITS}).start()"
+    with process(f"{_BLOCKS}; {beside}") as worker:
+        eventually(lambda: "do_sigtimedwait" in waits(worker.pid))
+        assert send([_POD], signal.SIGUSR1, shown(tmp_path, worker.pid, f"/pod{_POD}/a1")) == Sent(1, 1)
+        assert worker.wait(10) == 7
+
+
+def test_an_init_that_would_pass_it_on_is_spared(tmp_path: Path) -> None:
+    """As tini: a lone thread in sigwait."""
+    with process("pass", _AWAITS) as init:
+        eventually(lambda: "do_sigtimedwait" in waits(init.pid))
+        assert send([_POD], signal.SIGUSR1, shown(tmp_path, init.pid, f"/pod{_POD}/a1")) == Sent(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("setup", "then"),
+    [(_BLOCKS, _BLOCKS_NO_MORE), (_HANDLES, _HANDLES_NO_MORE)],
+    ids=["a-shell-in-a-fork", "a-child-before-its-exec"],
+)
+def test_who_is_prepared_for_the_length_of_a_fork_is_spared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setup: str, then: str
+) -> None:
+    with process(setup, then) as shell:
+        assert shell.stdin is not None and shell.stdout is not None
+        into, out = shell.stdin, shell.stdout
+
+        def forked(_seconds: float) -> None:
+            print(file=into, flush=True)
+            assert out.readline() == "no more\n"
+
+        monkeypatch.setattr("bridge.cli.processes.time.sleep", forked)
+        assert send([_POD], signal.SIGUSR1, shown(tmp_path, shell.pid, f"/pod{_POD}/a1")) == Sent(0, 1)
+        assert shell.poll() is None
+
+
 @pytest.mark.parametrize("setup", ["pass", _IGNORES], ids=["would-end-by-it", "ignores-it"])
 def test_who_is_not_prepared_is_spared(tmp_path: Path, setup: str) -> None:
     with process(setup) as launcher:
@@ -88,3 +131,8 @@ def raising(error: type[Exception]) -> object:
         raise error(f"{os.getpid()} to {pid}: {number}")
 
     return kill
+
+
+def waits(pid: int) -> str:
+    """Where in the kernel its threads are."""
+    return " ".join((thread / "wchan").read_text() for thread in Path(f"/proc/{pid}/task").iterdir())

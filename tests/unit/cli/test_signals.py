@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from bridge.wire.frames import Channel
+from tests.unit.engine.node import eventually
 
 Frame = dict[str, Any]
 
@@ -226,10 +226,3 @@ def test_a_step_that_hangs_holds_neither_output_nor_end(tmp_path: Path, attach: 
 
 def _is_stuck(pid: int) -> bool:
     return "pipe_write" in Path(f"/proc/{pid}/wchan").read_text()
-
-
-def eventually(true: Callable[[], object]) -> None:
-    end = time.monotonic() + _PATIENCE
-    while not true():
-        assert time.monotonic() < end, "never came"
-        time.sleep(0.01)
