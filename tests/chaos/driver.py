@@ -10,6 +10,7 @@ from itertools import islice
 
 from bridge.messages.bridged import EPILOG_UNPROVEN
 from tests.integration.specs import container_job
+from tests.integration.stack import visit
 
 from . import leaving
 from .ending import gone_by, left
@@ -273,22 +274,16 @@ class Driver:
     def _left(self) -> list[str]:
         """What is still there: markers are looked for where there is nothing else."""
         return left(self.site.history.at_this_moment()) or [
-            f"marker {marker} on {node}" for node, markers in self._marked().items() for marker in markers
+            f"marker {marker} on {node}" for node, markers in self.site.stack.marked().items() for marker in markers
         ]
 
-    def _marked(self) -> dict[str, list[str]]:
-        """Nodes that have markers, and which."""
-        stack = self.site.stack
-        found = {node: stack.exec(node, "ls", "/var/lib/slurm-k8s-bridge/runs").split() for node in stack.nodes}
-        return {node: markers for node, markers in found.items() if markers}
-
     def _visit(self) -> None:
-        """A job comes to each node that has something left: only root's hooks may look for processes."""
+        """A job comes to each node that has something left."""
         if time.monotonic() < self._visited + _VISITS:
             return
         self._visited = time.monotonic()
-        for node in self._marked():
-            self._say("sbatch", "--chdir=/tmp", "--output=/dev/null", "--time=1", f"--nodelist={node}", "--wrap=true")
+        for node in self.site.stack.marked():
+            self._say(*visit(node))
 
 
 def _script(lifecycle: Lifecycle) -> str:
