@@ -68,6 +68,7 @@ ON_THE_STACK = {
     "gpus-missing": "test_rows_of_nodes.py::test_a_device_plugin_that_is_late",
     "gpus-unnamed": "test_rows_of_runs.py::test_gpus_of_which_a_prolog_is_told_nothing",
     "het-job": "test_bad_specs.py::test_heterogeneous_job",
+    "hook-away": "test_stopped_hook.py::test_on_the_batch_node_the_job_is_requeued_and_told_why",
     "hook-left": _KILLED,
     "hook-mismatch": "test_upgrade.py::test_hooks_that_the_daemon_does_not_understand_wait_for_the_one_that_does",
     "image-broken": _IMAGES,

@@ -1,7 +1,7 @@
 """How a run begins on this node: with its prolog, with an epilog of which nothing was known, or adopted."""
 
 from bridge.config import Config
-from bridge.engine import events
+from bridge.engine import events, left
 from bridge.engine.replacing import replace
 from bridge.engine.state import Answer, Handlers, Phase, Run, Workload, forgotten_run, new_run
 from bridge.job.ids import RunKey
@@ -39,7 +39,7 @@ def _adopted_run(config: Config, event: events.Adopted) -> Run:
 
 
 def _prolog_began(run: Run, event: events.PrologBegan) -> Run:
-    return replace(
+    known = replace(
         run,
         groups=event.groups or run.groups,
         spec=event.spec or run.spec,
@@ -49,6 +49,7 @@ def _prolog_began(run: Run, event: events.PrologBegan) -> Run:
         clock_offset=run.clock_offset or event.clock_offset,
         unattended=None,
     )
+    return left.came_back(known, event.at)
 
 
 def _adopted(run: Run, _event: events.Adopted) -> Run:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bridge.config import Config
-from bridge.engine import events, lost, orphans
+from bridge.engine import events, left, lost, orphans
 from bridge.engine.inbox import Happened
 from bridge.engine.orphans import JobWord, Runs, Seen
 from bridge.engine.state import Mark, Phase, Run
@@ -61,7 +61,8 @@ def _may_ask_yet(config: Config, marker: Marker, at: float) -> bool:
 def is_overdue(config: Config, run: Run, at: float) -> bool:
     """Whether the job's time was over so long ago (boot clock) that no prolog of it can wait on any node: until then
     its workload may still be made. Of a job without a limit, or of a Slurm before 23.02, nobody knows."""
-    if run.phase is not Phase.RUNNING or run.allocation is None or not run.allocation.end_time:
+    is_waited_for = run.phase is not Phase.RUNNING and not left.is_left(run)
+    if is_waited_for or run.allocation is None or not run.allocation.end_time:
         return False
     limit = run.allocation.end_time - run.allocation.start_time
     return at > run.began + limit + config.timing.prolog_deadline

@@ -5,7 +5,7 @@ A ladder of guards; each ends in a verdict, an answer, or in going on waiting. O
 """
 
 from bridge.config import Config
-from bridge.engine import crowd, drain, own_node, progress
+from bridge.engine import crowd, drain, left, own_node, progress
 from bridge.engine.ending import Ending, ending_of, requeue_of, told
 from bridge.engine.placing import rendered
 from bridge.engine.replacing import replace
@@ -44,6 +44,8 @@ def _advance_member(config: Config, run: Run, at: float) -> Run:
 def _settle_member(config: Config, run: Run, at: float) -> Run:
     assert run.judgement is not None and run.judged_at is not None
     sentence, judged_at = run.judgement.sentence, run.judged_at
+    if left.is_left(run):
+        return run
     if run.judgement.verdict is not Verdict.NODE:
         return _answer(run, Answer(0, sentence))
     run = drain.with_reason(config, run, sentence, until_released=False)
@@ -260,6 +262,8 @@ def _settle(config: Config, run: Run, at: float) -> Run:
     """Tell and cancel first, then answer: once a prolog has ended well, the script would start."""
     assert run.judgement is not None and run.judged_at is not None
     verdict, sentence, judged_at = run.judgement.verdict, run.judgement.sentence, run.judged_at
+    if left.is_left(run):
+        return run
     if verdict is Verdict.GONE:
         return _answer(run, Answer(0, sentence))
     ending = ending_of(config, run)

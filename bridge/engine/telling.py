@@ -13,7 +13,7 @@ def tell(before: Run | None, after: Run, event: events.Event) -> None:
     told = log.bind(run=str(after.key), job=after.key.job_id)
     if before is None or before.phase is not after.phase:
         told.info("phase", phase=after.phase.value, cause=event.kind, seconds=_since_the_last(before, event.at))
-    if after.judgement is not None and (before is None or before.judgement is None):
+    if after.judgement is not None and (before is None or before.judgement != after.judgement):
         judgement, seconds = after.judgement, round(event.at - after.began, 3)
         words = {"fault": judgement.fault, "sentence": judgement.sentence}
         told.info("judged", verdict=judgement.verdict.value, seconds=seconds, **words)

@@ -78,7 +78,7 @@ def _creating(run: Run, at: float) -> Iterator[Activity]:
     if run.reporting and run.allocation is not None:
         if run.record is None:
             yield do.LearnJob(run.allocation.told_job_id, run.tried("learn"))
-        else:
+        elif run.judgement is None:
             yield do.PollJob(run.allocation.told_job_id)
     if run.manifest and run.workload is Workload.UNKNOWN:
         yield do.CreateWorkload(run.manifest, run.tried("create"))

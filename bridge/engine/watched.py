@@ -47,7 +47,8 @@ def _watching_own_pod(run: Run, at: float) -> Iterator[Activity]:
 
 def _lacks_own_pod(run: Run) -> bool:
     """Whether another node than the batch node waits in its prolog for a pod that it has not seen."""
-    return not run.follows and run.prolog_answer is None and run.own_pod is None and run.unattended is None
+    waits = run.prolog_answer is None and run.judgement is None and run.unattended is None
+    return waits and not run.follows and run.own_pod is None
 
 
 def _looks(run: Run, at: float) -> int:

@@ -14,6 +14,7 @@ from bridge import __version__, clock
 from bridge.config import Config
 from bridge.engine.breaker import opens
 from bridge.engine.health import KUBERNETES
+from bridge.engine.left import is_left
 from bridge.engine.loop import Engine
 from bridge.engine.orphans import State
 from bridge.engine.reconciler import Report
@@ -145,8 +146,8 @@ _SHORT = (Phase.PROLOG, Phase.RELEASE)  # in which somebody waits
 
 def _is_waited_for(run: Run) -> bool:
     """Whether slurmd waits for it, or has its node out of service: not for a run that its daemon has found to be over,
-    which the next hook proves gone."""
-    return run.phase is not Phase.RELEASE or run.awaited
+    which the next hook proves gone, nor for one that its hook has left."""
+    return run.awaited if run.phase is Phase.RELEASE else not is_left(run)
 
 
 def _begin(run: Run) -> float:

@@ -64,7 +64,7 @@ class Tally:
         answered = before is not None and before.prolog_answer is None and after.prolog_answer is not None
         if answered and not after.adopted and after.unattended is None:
             self._runs.labels(STARTED if after.judgement is None else after.judgement.verdict.value).inc()
-        if after.judgement is not None and (before is None or before.judgement is None):
+        if after.judgement is not None and (before is None or before.judgement != after.judgement):
             self._faults.labels(after.judgement.fault or "other").inc()
         if after.outcome is not None and (before is None or before.outcome is None):
             self._trainings.labels(outcome_of(after.outcome)).inc()

@@ -61,7 +61,7 @@ CONSEQUENCES = {
         Verdict.NODE: "the prolog fails here: Slurm takes this node out of service and requeues the job",
         Verdict.SHARED: "the job is requeued, held at the third time; its nodes stay in service",
         Verdict.RETRY: "tried again until the prolog's deadline",
-        Verdict.GONE: "what was made for the run is deleted, the prolog ends well",
+        Verdict.GONE: "what was made for the run is deleted; a prolog that waits ends well",
         Verdict.NONE: "the run goes on without it",
     },
     Moment.RUNNING: {

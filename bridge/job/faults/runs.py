@@ -94,6 +94,15 @@ HOOK_LEFT = Fault(
     "the hook's connection broke, and it did not come back within 10 s",
     advice="see slurmd's log for who killed the hook: PrologTimeout of slurm.conf, or a stop of slurmd",
 )
+HOOK_AWAY = Fault(
+    "hook-away",
+    Subject.HOOK,
+    Verdict.SHARED,
+    "the prolog hook stood still for longer than 10 s, so what was made for the job was deleted",
+    "where that comes again, tell the site's administrator",
+    "hook-left, and then the hook of the batch node asked again",
+    advice="where it comes again, look for what stops processes on that node: memory, a disk, a debugger",
+)
 DAEMON_SILENT = Fault(
     "daemon-silent",
     Subject.HOOK,
@@ -280,6 +289,7 @@ ROWS = (
     JOB_OVER,
     ENDED_BY_SLURM,
     HOOK_LEFT,
+    HOOK_AWAY,
     DAEMON_SILENT,
     HOOK_MISMATCH,
     ENVIRONMENT,

@@ -6,6 +6,7 @@ from typing import TypeVar
 from bridge.config import Config
 from bridge.engine import activities as do
 from bridge.engine import events
+from bridge.engine.left import is_left
 from bridge.engine.machine import next_run
 from bridge.engine.state import Phase, Run
 from bridge.engine.wanted import next_wake, wanted
@@ -59,7 +60,7 @@ class Watched:
         assert _PHASES.index(after.phase) >= _PHASES.index(before.phase)
         if before.prolog_answer is not None:
             assert after.prolog_answer == before.prolog_answer
-        if before.judgement is not None:
+        if before.judgement is not None and not _asks_again(before, event):
             assert after.judgement == before.judgement
         if after.phase is Phase.RELEASED and before.phase is not Phase.RELEASED:
             self._is_proven(before, event)
@@ -69,6 +70,11 @@ class Watched:
         assert before.phase is Phase.RELEASE
         assert self._is_clear
         assert isinstance(event, events.Scanned | events.Resumed | events.Failed)
+
+
+def _asks_again(before: Run, event: events.Event) -> bool:
+    """Whether a hook comes back that was taken for dead: nobody has been told that verdict."""
+    return is_left(before) and before.prolog_answer is None and isinstance(event, events.PrologBegan)
 
 
 def the_journal_tells_the_same(one: Watched) -> None:

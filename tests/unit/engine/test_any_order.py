@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from bridge.config import Config
 from bridge.engine import activities as do
 from bridge.engine import events
+from bridge.engine.left import is_left
 from bridge.engine.machine import next_run
 from bridge.engine.state import Effort, Phase, Run
 from bridge.engine.wanted import next_wake, wanted
@@ -78,7 +79,7 @@ class AnyOrder(RuleBasedStateMachine):
         if moment is not None:
             self.watched.tell(events.Ticked(moment))
 
-    @precondition(lambda self: self.run is not None and self.run.prolog_answer is not None)
+    @precondition(lambda self: self.run is not None and (self.run.prolog_answer is not None or is_left(self.run)))
     @rule(data=st.data())
     def its_epilog_comes(self, data: st.DataObject) -> None:
         self.watched.tell(data.draw(epilogs(self.here, self.at)))
@@ -110,7 +111,7 @@ class AnyOrder(RuleBasedStateMachine):
             else:
                 break
         if run.phase is Phase.PROLOG:
-            assert run.unattended is not None
+            assert run.unattended is not None or is_left(run)
         if run.phase is Phase.RELEASE:
             assert run.epilog_answer is not None and run.epilog_answer.exit == 1
 

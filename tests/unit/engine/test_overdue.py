@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from bridge import wellknown
-from bridge.engine.state import Phase
+from bridge.engine.state import Judgement, Phase
 from bridge.errors import Forbidden, Unavailable
+from bridge.job.faults.runs import HOOK_LEFT
 from bridge.job.ids import RunKey, pod_name, run_labels
 from bridge.slurmrest.api import JobRecord
 from bridge.store.markers import Marker
@@ -50,6 +51,18 @@ def test_where_slurmctld_may_not_be_asked_a_run_of_which_something_may_be_left_g
     stage.at = OVER + 1
     stage.turn()
     assert stage.ended == []
+
+
+def test_a_run_that_its_prologs_hook_has_left_ends_like_one_that_was_answered(stage: Stage) -> None:
+    """Nobody answers it any more, and its epilog was killed, too."""
+    stage.run(Phase.PROLOG)
+    stage.runs = {KEY: replace(stage.runs[KEY], judgement=Judgement.of(HOOK_LEFT.finding()))}
+    stage.at = OVER
+    stage.turn()
+    assert stage.ended == []
+    stage.at += 1
+    stage.turn()
+    assert stage.ended == [KEY]
 
 
 @pytest.mark.parametrize("phase", [Phase.PROLOG, Phase.RELEASE, Phase.RELEASED])

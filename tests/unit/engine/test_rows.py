@@ -51,6 +51,7 @@ JUDGED: dict[str, Callable[[], Story]] = {
     "job-over": lambda: waiting().tell(events.JobLearned(100.0, record(1, states=frozenset({"CANCELLED"})))),
     "job-unknown": lambda: waiting().tell(events.JobUnknown(100.0)),
     "hook-left": lambda: waiting().tell(events.HookLeft(100.0)),
+    "hook-away": lambda: waiting().tell(events.HookLeft(100.0)).began(),
     "workload-deleted": lambda: waiting().tell(events.WorkloadGone(100.0)),
     "deadline": lambda: batch(1).began().learned().after(301),
     "operator-silent": lambda: batch(1).created().after(301),

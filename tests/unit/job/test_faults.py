@@ -59,6 +59,7 @@ IN_THE_ENGINE = {
     "job-unknown": "engine/test_rows.py",
     "ended-by-slurm": "engine/test_users.py",
     "hook-left": "engine/test_rows.py",
+    "hook-away": "engine/test_rows.py",
     "daemon-silent": "engine/test_rows.py",
     "slurm-no-token": "engine/test_rows.py",
     "kubelet-dead": "engine/test_own_node.py",

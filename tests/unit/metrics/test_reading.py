@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridge import clock
-from bridge.engine.events import EpilogBegan
+from bridge.engine.events import EpilogBegan, HookLeft
 from bridge.engine.health import KUBERNETES
 from bridge.engine.orphans import Finding, Seen, State
 from bridge.engine.reconciler import Report, Stray
@@ -39,6 +39,20 @@ def test_runs_by_phase_and_how_long_the_oldest_waits(world: World) -> None:
     epilog.may_scan.set()
     assert epilog.exit() == 0
     eventually(lambda: given.value("waiting_hooks") == 0.0)
+
+
+def test_slurmd_does_not_wait_for_a_run_that_its_prologs_hook_has_left(world: World) -> None:
+    node, job = world.node(), world.job("n1", "n2")
+    given = Given(node)
+    hook = node.mortal_prolog(job)
+    node.until(lambda run: run.workload_uid, job)
+    assert (given.value("oldest_seconds", phase="prolog") or 0.0) > 0.0
+    node.engine.happened(job.key, HookLeft(clock.now()))
+    node.until(lambda run: run.judgement, job)
+    assert given.value("known_runs", phase="prolog") == 1.0
+    assert given.value("oldest_seconds", phase="prolog") == 0.0
+    hook.dies()
+    assert node.epilog(job).exit() == 0
 
 
 def away(node: Node, seconds: float) -> None:
