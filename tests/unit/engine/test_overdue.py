@@ -32,8 +32,22 @@ def a_pod(stage: Stage) -> None:
     stage.kube.put("pod", {"metadata": meta, "spec": {"nodeName": NODE}})
 
 
-def test_a_run_whose_epilog_was_killed_ends_once_nothing_is_left_of_it(stage: Stage) -> None:
+def answered(stage: Stage) -> None:
+    """A run whose prolog has ended."""
     stage.run(Phase.RUNNING)
+
+
+def left_by_its_hook(stage: Stage) -> None:
+    """A run whose prolog nobody answers, since its hook was killed, too."""
+    stage.run(Phase.PROLOG)
+    stage.runs = {KEY: replace(stage.runs[KEY], judgement=Judgement.of(HOOK_LEFT.finding()))}
+
+
+@pytest.mark.parametrize("known", [answered, left_by_its_hook])
+def test_a_run_whose_epilog_was_killed_ends_once_nothing_is_left_of_it(
+    stage: Stage, known: Callable[[Stage], None]
+) -> None:
+    known(stage)
     stage.at = OVER
     stage.turn()
     assert stage.ended == []
@@ -51,18 +65,6 @@ def test_where_slurmctld_may_not_be_asked_a_run_of_which_something_may_be_left_g
     stage.at = OVER + 1
     stage.turn()
     assert stage.ended == []
-
-
-def test_a_run_that_its_prologs_hook_has_left_ends_like_one_that_was_answered(stage: Stage) -> None:
-    """Nobody answers it any more, and its epilog was killed, too."""
-    stage.run(Phase.PROLOG)
-    stage.runs = {KEY: replace(stage.runs[KEY], judgement=Judgement.of(HOOK_LEFT.finding()))}
-    stage.at = OVER
-    stage.turn()
-    assert stage.ended == []
-    stage.at += 1
-    stage.turn()
-    assert stage.ended == [KEY]
 
 
 @pytest.mark.parametrize("phase", [Phase.PROLOG, Phase.RELEASE, Phase.RELEASED])
