@@ -6,12 +6,12 @@ to a folder of OUT, and what a person needs to understand it.
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from . import leaving
 from .mixes import MIXES, USUAL
 from .piece import commit, reports, run
-from .plan import Pace
 from .summary import page
 from .taking import taken
 
@@ -28,11 +28,8 @@ def main() -> int:
     parser.add_argument("--failpoints", type=float, help="the same, on each node")
     asked = parser.parse_args()
     product, mix = commit(), MIXES[asked.mix]
-    pace = Pace(
-        mix.pace.faults if asked.faults is None else asked.faults,
-        mix.pace.failpoints if asked.failpoints is None else asked.failpoints,
-        mix.pace.silences,
-    )
+    own = {name: getattr(asked, name) for name in ("faults", "failpoints") if getattr(asked, name) is not None}
+    pace = replace(mix.pace, **own)
     wanted = {"mix": mix.name, "seed": asked.seed, "lifecycles": asked.lifecycles}
     if not any(wanted.items() <= done.items() for done in reports(asked.out, product)):
         with taken() as stack:

@@ -50,14 +50,13 @@ def main() -> int:
 
 def next_mix(done: list[dict[str, Any]]) -> Mix | None:
     """Of which a piece comes next: the one that is most behind of those that still have something to do. The usual one
-    has as long as lifecycles are missing, or a failpoint is struck too seldom that no other mix seeks."""
+    has as long as lifecycles are missing; each place is sought by another."""
     strikes = sum((Counter(report["failpoints"]) for report in done), Counter[str]())
     rare = {place_of(name) for name in names() if strikes[name] < ENOUGH}
     lifecycles = Counter[str]()
     for report in done:
         lifecycles[report["mix"]] += report["lifecycles"]
-    sought = frozenset[str]().union(*(mix.seeks for mix in MIXES.values()))
-    wanted = [USUAL] if lifecycles.total() < LIFECYCLES or rare - sought else []
+    wanted = [USUAL] if lifecycles.total() < LIFECYCLES else []
     wanted += [mix for mix in MIXES.values() if mix.seeks & rare]
     return min(wanted, key=lambda mix: lifecycles[mix.name], default=None)
 

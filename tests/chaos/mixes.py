@@ -1,4 +1,4 @@
-"""What chaos is made of: a site where everything fails at times, and four where what is seldom there is usual."""
+"""What chaos is made of: a site where everything fails at times, and others where what is seldom there is usual."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ USUAL = Mix(
     "usual",
     # Twice as many failpoints made no more strikes in a minute. With 30 s between two kills each node's daemon began
     # anew every 45 s, and took up to 33 s for it, since half of both processors was busy with that.
-    Pace(faults=2.0, failpoints=8.0, silences=90.0),
+    Pace(faults=2.0, failpoints=8.0, silences=90.0, serves=90.0),
     kinds={
         Kind.SUCCESS: 24,
         Kind.FAILURE: 14,
@@ -50,12 +50,13 @@ USUAL = Mix(
 )
 # What the usual one comes to seldom, often: so that each failpoint is struck often enough.
 _SEEKING = replace(USUAL, sizes={1: 80, 2: 14, 3: 3, 4: 3}, looks=1.0, administrator=1)
+_SERVES = 10.0  # seconds of a daemon's life at least: at 45 between two kills most of a thousand lifecycles saw none
 # Nodes without GPUs, or with a process that stays; drained, given back, and jobs that go to other nodes.
 _NODES = replace(
     _SEEKING,
     name="nodes",
     # At once: what is told, counted, drained and given back comes one after the other, and would be passed otherwise.
-    pace=Pace(faults=0.7, failpoints=0.0),
+    pace=Pace(faults=0.7, failpoints=0.0, serves=_SERVES),
     kinds={Kind.SUCCESS: 30, Kind.FAILURE: 10, Kind.CANCEL: 5, Kind.SLOW_PULL: 5, Kind.STUBBORN: 50},
     harms={Harm.GPUS_GONE: 24, Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     stubborn=(44.0, 54.0),
@@ -83,7 +84,7 @@ _MEMORY = replace(
     _SEEKING,
     name="memory",
     # A daemon that begins anew costs a second of a processor: at 0.15 thirty nodes had requests wait for seven.
-    pace=Pace(faults=1.0, failpoints=0.0),
+    pace=Pace(faults=1.0, failpoints=0.0, serves=_SERVES),
     # Cancelled before the operator has made a pod: where none was seen, the proof asks for it by its name.
     patient=0.7,
     # A job without a spec is looked for behind no daemon's end, where another kill would be one too many.
@@ -114,7 +115,7 @@ _MEMORY = replace(
 _REFUSALS = replace(
     _SEEKING,
     name="refusals",
-    pace=Pace(faults=4.0, failpoints=0.0),
+    pace=Pace(faults=4.0, failpoints=0.0, serves=_SERVES),
     kinds={Kind.FAILURE: 5, Kind.BAD_SPEC: 60, Kind.SLOW_PULL: 35},
     harms={Harm.DAEMON_KILLED: 1, **dict.fromkeys(ON_THE_WAY, 1)},
     slow=(32.0, 40.0),  # Slurm counts half a minute as a whole one
@@ -137,17 +138,51 @@ _REFUSALS = replace(
         }
     ),
 )
+# All that these three seek, at once: behind the first thousands each stood idle most of its time, since what it still
+# had to strike is what few jobs come to.
+_RARE = replace(
+    _NODES,
+    name="rare",
+    # The collector and the operator are frozen for half of the time, the GPUs of eight nodes are gone.
+    pace=Pace(faults=1.2, failpoints=0.0, serves=_SERVES),
+    kinds={
+        Kind.SUCCESS: 4,
+        Kind.FAILURE: 10,
+        Kind.CANCEL: 22,
+        Kind.REQUEUE: 2,
+        Kind.BAD_SPEC: 34,
+        Kind.SLOW_PULL: 10,
+        Kind.STUBBORN: 6,
+        Kind.NO_SPEC: 12,
+    },
+    harms={
+        Harm.GPUS_GONE: 25,
+        Harm.OPERATOR: 5,
+        Harm.COLLECTOR: 2,
+        Harm.JOURNAL_LOST: 1,
+        **dict.fromkeys(ON_THE_WAY, 1),
+        Harm.TWICE: 3,
+    },
+    patient=_MEMORY.patient,
+    slow=_REFUSALS.slow,
+    holds=3,
+    old=True,
+    seeks=_NODES.seeks | _MEMORY.seeks | _REFUSALS.seeks,
+)
 # Daemons, and hooks beside them, that end or hang at what they do for every run, and daemons once more as they begin:
-# the usual mix comes there often enough, but spares a daemon for most of its time.
+# the usual mix comes there often enough, but spares a daemon for most of its time. None of its jobs has a hook that
+# gives a daemon up after 30 s, which is no more than one takes that hangs as it begins.
 _DAEMONS = replace(
     _SEEKING,
     name="daemons",
-    pace=Pace(faults=4.0, failpoints=0.0),
+    pace=Pace(faults=4.0, failpoints=0.0, serves=_SERVES),
     kinds={Kind.SUCCESS: 30, Kind.FAILURE: 25, Kind.QUICK_END: 8, Kind.CANCEL: 30, Kind.REQUEUE: 7},
     harms=dict.fromkeys(ON_THE_WAY, 1),
     seeks=frozenset(
         {
+            "hook.daemon.ask",
             "hook.daemon.hear",
+            "hook.marker.present",
             "hook.marker.write",
             "journal.append",
             "journal.set_note",
@@ -159,4 +194,4 @@ _DAEMONS = replace(
         }
     ),
 )
-MIXES = {mix.name: mix for mix in (USUAL, _NODES, _MEMORY, _REFUSALS, _DAEMONS)}
+MIXES = {mix.name: mix for mix in (USUAL, _NODES, _MEMORY, _REFUSALS, _RARE, _DAEMONS)}

@@ -60,7 +60,7 @@ class Report:
             f"commit {self.commit}, mix {self.mix}, seed {self.seed}",
             f"{self.lifecycles} lifecycles on {self.nodes} nodes, {self.seconds} s",
             f"a fault every {self.pace.faults:g} s, a failpoint of each node every {self.pace.failpoints:g} s, "
-            f"a daemon silenced again after {self.pace.silences:g} s at least",
+            f"a daemon silenced again after {self.pace.silences:g} s, or after {self.pace.serves:g} s of its service",
             f"{self.hooks} hooks, {self.workloads} workloads, {self.pods} pods, {self.drains} drains",
             *(f"{name}: {getattr(self, name)}" for name in ("kinds", "states", "faults", "met")),
             f"failpoints: {sum(struck)} strikes; {len(struck) - struck.count(0)} of {len(struck)} have struck",

@@ -69,12 +69,15 @@ SILENCING = (*KILLING, Harm.DAEMON_FROZEN)
 @dataclass(frozen=True)
 class Pace:
     """Seconds on average between two faults of the whole site, and between two failpoints of a node; and at least
-    between two that silence its daemon. A hook has 30 or 60 s of patience with it, and a node is drained behind them,
-    as it should be; thirty daemons on two processors were seen to begin for more than 30."""
+    between two that silence its daemon, or from when one is ready to serve until it is silenced again, whichever is
+    over first. A hook has 30 or 60 s of patience with it, and a node is drained behind them, as it should be; thirty
+    daemons on two processors were seen to begin for more than 30. With one that is ready each hook that waits has
+    spoken within a second or two, and its patience is whole again."""
 
     faults: float
     failpoints: float
     silences: float = 45.0
+    serves: float = 45.0
 
 
 @dataclass(frozen=True)

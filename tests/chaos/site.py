@@ -109,6 +109,8 @@ class _Scribe:
                 self.arming.hear(node, name)
                 self._struck(node, name, at, hook)
             case {"event": "ready", "at": at}:
+                assert self.arming is not None
+                self.arming.serves(node)
                 self._history.came(node, at)
             case {"event": "misunderstood"}:
                 raise AssertionError(line)
