@@ -159,7 +159,7 @@ def test_who_begins_is_silenced_once_more_where_that_is_sought(hand: Hand, now: 
 
 
 @pytest.mark.parametrize("name", [name for name in names() if place_of(name) == "journal.set_note"])
-def test_who_begins_is_silenced_in_each_way(hand: Hand, now: list[float], name: str) -> None:
+def test_who_begins_is_silenced_in_each_way(hand: Hand, name: str) -> None:
     mix = MIXES["daemons"]
     done = {each: mix.enough for each in names() if each != name}
     one = Arming(1, {"n1": hand}, mix.pace, done, mix)
