@@ -105,8 +105,12 @@ class Arming:
 
     def spares(self, node: str) -> bool:
         """Whether its daemon was silenced so lately that it is not to be again."""
+        return self.spared_for(node) > 0
+
+    def spared_for(self, node: str) -> float:
+        """Seconds in which it is not to be silenced again."""
         with self._lock:
-            return time.monotonic() < self._spared_until[node]
+            return max(0.0, self._spared_until[node] - time.monotonic())
 
     def clear(self) -> None:
         """None any more."""

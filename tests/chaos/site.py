@@ -64,7 +64,7 @@ class Site:
 def site(stack: Stack, mix: Mix, arming: Callable[[dict[str, Agent]], Arming], life: Life) -> Iterator[Site]:
     """As long as this lasts. `arming` of these agents' nodes; `life` is of the pod with this command, rank and run."""
     history = History(epilog_deadline=mix.epilog_deadline)
-    scribe = _Scribe(history)
+    scribe = Scribe(history)
     with ExitStack() as undone:
         undone.enter_context(_imitated(stack))
         undone.enter_context(_yielding(stack))  # only in between: kubelets that begin anew need what they can get
@@ -86,7 +86,7 @@ def site(stack: Stack, mix: Mix, arming: Callable[[dict[str, Agent]], Arming], l
         yield Site(stack, history, hands, proxies, kubelets, scribe.arming, user, root)
 
 
-class _Scribe:
+class Scribe:
     """Writes into the history."""
 
     def __init__(self, history: History) -> None:
@@ -109,9 +109,9 @@ class _Scribe:
                 self.arming.hear(node, name)
                 self._struck(node, name, at, hook)
             case {"event": "ready", "at": at}:
-                assert self.arming is not None
-                self.arming.serves(node)
                 self._history.came(node, at)
+                if self.arming is not None:  # else nothing has struck yet
+                    self.arming.serves(node)
             case {"event": "misunderstood"}:
                 raise AssertionError(line)
 
