@@ -19,8 +19,8 @@ from .plan import Mix, Pace
 _AT_ONCE = 20  # places, of some fifty
 # Of those, where some are sought, places that silence a daemon: were it all of them, the first ones on the way of a run
 # would do it each time, and spare the daemon at the later ones. With three a daemon that was not spared any more came
-# to one of them after 43 s.
-_SILENCING_AT_ONCE = 5
+# to one of them after 43 s, with five after 36.
+_SILENCING_AT_ONCE = 10
 # Seconds that a place lets everybody on a node pass after such a strike there.
 _REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
 _TO_HOOKS = ("reply.hello", "reply.scan", "reply.answer")
