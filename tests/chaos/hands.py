@@ -27,7 +27,10 @@ class Agent:
         self._reader.start()
 
     def say(self, *words: object) -> None:
-        """A command of agent.py."""
+        """A command of agent.py. Raises RuntimeError where nobody listens to it any more: what it had told would be
+        missing, and the laws find fault with that."""
+        if not self._reader.is_alive():
+            raise RuntimeError("whoever listened to this node has ended: see what was printed above")
         with self._lock:
             assert self._process.stdin is not None
             self._process.stdin.write(" ".join(map(str, words)) + "\n")
