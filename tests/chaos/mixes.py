@@ -143,22 +143,22 @@ _REFUSALS = replace(
 _RARE = replace(
     _NODES,
     name="rare",
-    # The collector and the operator are frozen for half of the time, the GPUs of eight nodes are gone.
+    # The collector is frozen for most of the time, else nobody deletes pods himself; the GPUs of eight nodes are gone.
     pace=Pace(faults=1.2, failpoints=0.0, serves=_SERVES),
     kinds={
-        Kind.SUCCESS: 4,
-        Kind.FAILURE: 10,
-        Kind.CANCEL: 22,
+        Kind.SUCCESS: 6,
+        Kind.FAILURE: 14,
+        Kind.CANCEL: 20,
         Kind.REQUEUE: 2,
-        Kind.BAD_SPEC: 34,
-        Kind.SLOW_PULL: 10,
-        Kind.STUBBORN: 6,
-        Kind.NO_SPEC: 12,
+        Kind.BAD_SPEC: 26,
+        Kind.SLOW_PULL: 12,
+        Kind.STUBBORN: 7,
+        Kind.NO_SPEC: 13,
     },
     harms={
-        Harm.GPUS_GONE: 25,
-        Harm.OPERATOR: 5,
-        Harm.COLLECTOR: 2,
+        Harm.GPUS_GONE: 22,
+        Harm.OPERATOR: 3,
+        Harm.COLLECTOR: 4,
         Harm.JOURNAL_LOST: 1,
         **dict.fromkeys(ON_THE_WAY, 1),
         Harm.TWICE: 3,
