@@ -68,6 +68,8 @@ class Arming:
         self._rests: dict[tuple[str, str], float] = {}
         self._armed = dict[str, list[str]]()
         self._spared_until = dict.fromkeys(agents, -math.inf)
+        # Not on all: what lacks most may be what nobody comes to where daemons are not killed elsewhere.
+        self._for_the_rarest = frozenset(list(agents)[1::2] if mix.seeks else ())
         self._lock, self._is_over = threading.RLock(), False
 
     def turn(self) -> None:
@@ -132,10 +134,13 @@ class Arming:
         """Weighted, without repetition: each has its chance, the more the less it has struck (Efraimidis, Spirakis). Of
         a place one alone: a kill there would come before any answer that fails, each time."""
         counts = {name: count + self._before.get(name, 0) for name, count in self.struck.items()}
+        sought = {name: count for name, count in counts.items() if self._is_sought(name, count)}
+        if node in self._for_the_rarest:
+            sought = self._rarest(sought)
         keys = {
             name: self._chance.random() ** (1 / self._weight(count))
-            for name, count in counts.items()
-            if self._is_sought(name, count) and not self._rests_at(node, name)
+            for name, count in sought.items()
+            if not self._rests_at(node, name)
         }
         drawn, silencing = dict[str, str](), 0
         for name in sorted(keys, key=keys.__getitem__, reverse=True):
@@ -144,6 +149,16 @@ class Arming:
                 drawn[place_of(name)] = name
                 silencing += silences_daemon(name)
         return list(drawn.values())[:_AT_ONCE]
+
+    def _rarest(self, counts: Mapping[str, int]) -> dict[str, int]:
+        """Without those that silence a daemon, but for the ones that lack at least half as many strikes as any. Who has
+        been killed at the begin of a run is spared at its end, however often that is armed."""
+        most = max((self._mix.enough - count for name, count in counts.items() if silences_daemon(name)), default=0)
+        return {
+            name: count
+            for name, count in counts.items()
+            if not silences_daemon(name) or 2 * (self._mix.enough - count) >= most
+        }
 
     def _weight(self, count: int) -> float:
         """Of one that has struck so often. Where places are sought, the square of what is missing there: what most runs

@@ -260,6 +260,20 @@ def test_of_those_sought_what_is_missing_most_comes_first(hand: Hand, now: list[
     assert armed[first] > 150 and 5 < armed[later] < 50
 
 
+def test_on_every_other_node_a_daemon_is_silenced_by_what_is_missing_most_alone(now: list[float]) -> None:
+    """At the end of a run it would else be spared for what has struck at the begin."""
+    mix, hands = MIXES["memory"], {"n1": Hand(), "n2": Hand()}
+    at_begin, at_end, late = "kill-after-kubernetes.create_workload", "kill-before-reply.end", "late-after-reply.line"
+    lacks = {at_begin: 32, at_end: 66, "kill-before-reply.line": 33, late: 20}
+    done = {name: mix.enough - lacks.get(name, 0) for name in names()}
+    one = Arming(1, hands, mix.pace, done, mix)
+    for _ in range(50):
+        one.turn()
+        now[0] += 10
+    armed = {node: {name for told in hand.told for name in told[1:]} for node, hand in hands.items()}
+    assert armed == {"n1": set(lacks), "n2": set(lacks) - {at_begin}}
+
+
 def test_what_has_struck_often_enough_is_armed_no_more(hand: Hand, now: list[float]) -> None:
     mix = MIXES["nodes"]
     sought = [name for name in names() if place_of(name) in mix.seeks]
