@@ -84,12 +84,21 @@ _MEMORY = replace(
     _SEEKING,
     name="memory",
     # A daemon that begins anew costs a second of a processor: at 0.15 thirty nodes had requests wait for seven.
-    pace=Pace(faults=1.0, failpoints=0.0, serves=_SERVES),
+    pace=Pace(faults=0.5, failpoints=0.0, serves=_SERVES),
     # Cancelled before the operator has made a pod: where none was seen, the proof asks for it by its name.
     patient=0.7,
     # A job without a spec is looked for behind no daemon's end, where another kill would be one too many.
     kinds={Kind.SUCCESS: 13, Kind.FAILURE: 20, Kind.CANCEL: 40, Kind.REQUEUE: 7, Kind.NO_SPEC: 20},
-    harms={Harm.JOURNAL_LOST: 2, Harm.COLLECTOR: 4, Harm.OPERATOR: 10, **dict.fromkeys(ON_THE_WAY, 1), Harm.TWICE: 5},
+    # A pod is asked for by its name, and is there, behind a journal that is lost, or where a gate that was opened is
+    # opened again.
+    harms={
+        Harm.JOURNAL_LOST: 6,
+        Harm.COLLECTOR: 1,
+        Harm.OPERATOR: 2,
+        **dict.fromkeys(ON_THE_WAY, 1),
+        Harm.LOST: 6,
+        Harm.TWICE: 24,
+    },
     seeks=frozenset(
         {
             "hook.daemon.tell",
