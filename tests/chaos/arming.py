@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Protocol
 
-from tests.failpoints import failpoint, hooks
+from tests.failpoints.listed import names, place_of
 
 from .plan import Mix, Pace
 
@@ -26,17 +26,6 @@ _REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
 _TO_HOOKS = ("reply.hello", "reply.scan", "reply.answer")
 _AT_BEGIN = "journal.set_note"  # which a daemon writes as it begins, and hardly ever later
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
-
-
-def names() -> list[str]:
-    """Of all failpoints, the daemon's and the hooks'."""
-    of_daemon = [str(each) for place in failpoint.PLACES for each in failpoint.possible(place)]
-    return of_daemon + [name for place in hooks.PLACES for name in hooks.possible(place)]
-
-
-def place_of(name: str) -> str:
-    """Of a failpoint: what it comes before or after."""
-    return name.split("-", 2)[2]
 
 
 def silences_daemon(name: str) -> bool:

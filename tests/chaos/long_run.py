@@ -12,8 +12,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tests.failpoints.listed import names, place_of
+
 from . import leaving
-from .arming import names, place_of
 from .mixes import ENOUGH, MIXES, USUAL
 from .piece import commit, reports, run
 from .plan import Mix

@@ -8,10 +8,11 @@ import pytest
 
 from bridge.hook import conversation
 from bridge.hook.paths import Patience
-from tests.chaos.arming import Arming, names, place_of, silences_daemon
+from tests.chaos.arming import Arming, silences_daemon
 from tests.chaos.mixes import MIXES, USUAL
 from tests.chaos.plan import NONE_OF_OURS, Mix, Pace
 from tests.failpoints import failpoint, hooks
+from tests.failpoints.listed import names, place_of
 
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.chaos import long_run
-from tests.chaos.arming import names, place_of
 from tests.chaos.mixes import ENOUGH, MIXES, USUAL
 from tests.chaos.plan import Mix
+from tests.failpoints.listed import names, place_of
 
 ALL = dict.fromkeys(names(), ENOUGH)
 LINGER = "kill-before-hook.linger"  # which only the mix of nodes seeks
