@@ -1,10 +1,7 @@
 """Which failpoints are armed on which node: many at once, rather those that have struck seldom. The first that somebody
 comes to strikes, and none for a while then; nor any of the same place for a longer while: else a daemon that is killed
-at each begin of the same step never comes to the next one. Nor is a daemon silenced again within the time that a hook
-waits for one: its node is drained for that, as it should be. Only where just that is sought one that begins is killed,
-or hangs, once more."""
+at each begin of the same step never comes to the next one. Nor is a daemon silenced that is spared (sparing.py)."""
 
-import math
 import threading
 import time
 from collections import Counter
@@ -15,6 +12,7 @@ from typing import Protocol
 from tests.failpoints.listed import names, place_of
 
 from .plan import Mix, Pace
+from .sparing import Sparing, silences_daemon
 
 _AT_ONCE = 20  # places, of some fifty
 # Of those, where some are sought, places that silence a daemon: were it all of them, the first ones on the way of a run
@@ -23,18 +21,7 @@ _AT_ONCE = 20  # places, of some fifty
 _SILENCING_AT_ONCE = 10
 # Seconds that a place lets everybody on a node pass after such a strike there.
 _REST = {"kill": 45.0, "hang": 45.0, "fail": 15.0, "late": 0.0, "twice": 0.0}
-_TO_HOOKS = ("reply.hello", "reply.scan", "reply.answer")
-_AT_BEGIN = "journal.set_note"  # which a daemon writes as it begins, and hardly ever later
 _PATIENCE = 5.0  # seconds: what has not been come to by then lets others try
-
-
-def silences_daemon(name: str) -> bool:
-    """Whether a hook hears nothing behind this failpoint: all wait for a write to the journal, and one for its reply.
-    Other calls have threads of their own."""
-    harm, _, place = name.split("-", 2)
-    if harm == "hang":
-        return place.startswith("journal.") or place in _TO_HOOKS
-    return harm == "kill" and not place.startswith("hook.")
 
 
 class Armed(Protocol):
@@ -56,7 +43,7 @@ class Arming:
         self._not_before = dict.fromkeys(agents, 0.0)
         self._rests: dict[tuple[str, str], float] = {}
         self._armed = dict[str, list[str]]()
-        self._spared_until = dict.fromkeys(agents, -math.inf)
+        self.sparing = Sparing(agents, pace, mix)
         # Not on all: what lacks most may be what nobody comes to where daemons are not killed elsewhere.
         self._for_the_rarest = frozenset(list(agents)[1::2] if mix.seeks else ())
         self._lock, self._is_over = threading.RLock(), False
@@ -84,24 +71,10 @@ class Arming:
     def silenced(self, node: str) -> None:
         """Its daemon was, by whomever."""
         with self._lock:
-            self._spared_until[node] = time.monotonic() + self._pace.silences
+            self.sparing.silenced(node)
             armed = self._armed.get(node, [])
-            if any(self._is_spared(node, name) for name in armed):
-                self._say(node, [name for name in armed if not self._is_spared(node, name)])
-
-    def serves(self, node: str) -> None:
-        """Its daemon is ready to serve."""
-        with self._lock:
-            self._spared_until[node] = min(self._spared_until[node], time.monotonic() + self._pace.serves)
-
-    def spares(self, node: str) -> bool:
-        """Whether its daemon was silenced so lately that it is not to be again."""
-        return self.spared_for(node) > 0
-
-    def spared_for(self, node: str) -> float:
-        """Seconds in which it is not to be silenced again."""
-        with self._lock:
-            return max(0.0, self._spared_until[node] - time.monotonic())
+            if any(self.sparing.forbids(node, name) for name in armed):
+                self._say(node, [name for name in armed if not self.sparing.forbids(node, name)])
 
     def clear(self) -> None:
         """None any more."""
@@ -160,14 +133,7 @@ class Arming:
 
     def _rests_at(self, node: str, name: str) -> bool:
         is_at_rest = time.monotonic() < self._rests.get((node, place_of(name)), 0.0)
-        return is_at_rest or self._is_spared(node, name)
-
-    def _is_spared(self, node: str, name: str) -> bool:
-        """Whether this one would silence a daemon that is spared. Where that is sought, one that begins may be silenced
-        once more: it has not got far, and the place rests then."""
-        if not silences_daemon(name) or not self.spares(node):
-            return False
-        return not (place_of(name) == _AT_BEGIN and _AT_BEGIN in self._mix.seeks)
+        return is_at_rest or self.sparing.forbids(node, name)
 
     def _is_sought(self, name: str, count: int) -> bool:
         """All are where no places are sought; else those of these places that have struck too seldom."""

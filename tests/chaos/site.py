@@ -111,7 +111,7 @@ class Scribe:
             case {"event": "ready", "at": at}:
                 self._history.came(node, at)
                 if self.arming is not None:  # else nothing has struck yet
-                    self.arming.serves(node)
+                    self.arming.sparing.serves(node)
             case {"event": "misunderstood"}:
                 raise AssertionError(line)
 

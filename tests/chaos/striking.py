@@ -54,7 +54,7 @@ class Faults:
         for drawn in faults(self._seed, len(nodes), self._gap, self._mix):
             if over.wait(max(0.0, began + drawn.at - time.monotonic())):
                 return
-            fault = drawn.beside([self._site.arming.spares(node) for node in nodes])
+            fault = drawn.beside([self._site.arming.sparing.spares(node) for node in nodes])
             if fault is None:
                 continue
             self.struck.append((time.time(), fault))

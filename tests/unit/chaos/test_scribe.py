@@ -5,14 +5,9 @@ from tests.chaos.history import History
 from tests.chaos.mixes import MIXES
 from tests.chaos.site import Scribe
 
+from .hand import Hand
+
 MIX = MIXES["memory"]
-
-
-class Deaf:
-    """A node that is told what is armed."""
-
-    def say(self, *words: object) -> None:
-        """Nothing comes of it."""
 
 
 def test_a_daemon_may_be_ready_before_anything_is_armed() -> None:
@@ -25,8 +20,8 @@ def test_a_daemon_may_be_ready_before_anything_is_armed() -> None:
 
 def test_a_daemon_that_is_ready_is_not_spared_for_long() -> None:
     scribe = Scribe(History())
-    arming = scribe.arming = Arming(1, {"n1": Deaf(), "n2": Deaf()}, MIX.pace, {}, MIX)
+    arming = scribe.arming = Arming(1, {"n1": Hand(), "n2": Hand()}, MIX.pace, {}, MIX)
     for node in ("n1", "n2"):
         scribe.hear(node, {"event": "struck", "name": "kill-before-kubernetes.pod", "at": 5.0, "hook": []})
     scribe.hear("n1", {"event": "ready", "at": 7.0})
-    assert arming.spared_for("n1") <= MIX.pace.serves < arming.spared_for("n2")
+    assert arming.sparing.left("n1") <= MIX.pace.serves < arming.sparing.left("n2")
